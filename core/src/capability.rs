@@ -1,0 +1,84 @@
+//! What a backend can do, as data: the registry refuses by it, and the conformance suite selects tests by it.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// One thing that a backend may or may not be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Capability {
+    /// Start sessions.
+    Sessions,
+    /// Run one-shot commands with separate stdout and stderr.
+    Commands,
+    /// Attach to what already runs on the target.
+    Attach,
+    /// Write input to a session.
+    Write,
+    /// Tell a session that its input has ended.
+    Eof,
+    /// Sessions have a terminal whose size can be changed.
+    Resize,
+    /// Send named signals.
+    Signals,
+}
+
+impl Capability {
+    /// Every capability.
+    pub const ALL: [Self; 7] =
+        [Self::Sessions, Self::Commands, Self::Attach, Self::Write, Self::Eof, Self::Resize, Self::Signals];
+
+    /// The name in messages and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sessions => "sessions",
+            Self::Commands => "commands",
+            Self::Attach => "attach",
+            Self::Write => "write",
+            Self::Eof => "eof",
+            Self::Resize => "resize",
+            Self::Signals => "signals",
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The set of what a backend can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities(u32);
+
+impl Capabilities {
+    /// The set of exactly these.
+    pub const fn of(capabilities: &[Capability]) -> Self {
+        let mut bits = 0;
+        let mut rest = capabilities;
+        while let [first, others @ ..] = rest {
+            bits |= 1 << *first as u8;
+            rest = others;
+        }
+        Self(bits)
+    }
+
+    /// Whether the backend can do it.
+    pub const fn has(self, capability: Capability) -> bool {
+        self.0 & 1 << capability as u8 != 0
+    }
+
+    /// Lets the call go on only when the backend can do it.
+    ///
+    /// # Errors
+    /// `unsupported`, naming the capability.
+    pub fn require(self, capability: Capability) -> Result<()> {
+        if self.has(capability) {
+            Ok(())
+        } else {
+            Err(Error::unsupported(format!("this target has no {capability}; list_clients shows the others")))
+        }
+    }
+}

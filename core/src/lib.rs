@@ -1,0 +1,46 @@
+//! The protocol-agnostic core of sessiond: sessions, commands, and an output log with exact positions.
+//!
+//! The way of one call, and of one byte:
+//!
+//! ```text
+//! call:  transport → Service → Registry (owner, limits, capability) → Backend → Session or Command
+//! byte:  Session or Command → OutputSink → OutputLog → Slice → Service → transport
+//! ```
+//!
+//! - [`Service`]: the inbound port, one verb a method; [`Registry`] implements it
+//! - [`Targets`], [`Backend`], [`Session`], [`Command`]: the outbound port, which adapters implement
+//! - [`OutputLog`]: what a process printed, and its end
+//! - `wait`: the only loop that waits for output
+//! - [`Tasks`]: the only place that spawns
+//! - `fake`: a scripted backend for tests (feature `fake`)
+//!
+//! No serialization, no transport, no environment and no printing.
+
+mod backend;
+mod call;
+mod capability;
+mod error;
+mod id;
+mod keys;
+mod output;
+mod owner;
+mod pattern;
+mod service;
+mod spec;
+mod task;
+
+pub use backend::{
+    Availability, Backend, Command, Facts, Machine, Process, Session, SignalTarget, Stopped, TargetInfo, TargetStatus,
+    Targets, Written,
+};
+pub use call::{Call, Progress};
+pub use capability::{Capabilities, Capability};
+pub use error::{Error, ErrorKind, Result};
+pub use id::{NativeId, NoSessionId, SessionId, TargetName};
+pub use keys::Key;
+pub use output::{Cause, Cursor, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode};
+pub use owner::{Access, Owner, not_found};
+pub use pattern::Pattern;
+pub use service::*;
+pub use spec::{CommandSpec, Invocation, SessionSpec, Signal, WindowSize};
+pub use task::{TaskKind, Tasks};
