@@ -19,14 +19,23 @@ pub trait Targets: Send + Sync {
     /// The targets that are known by name.
     fn list(&self) -> Vec<TargetInfo>;
 
-    /// The backend that reaches a target.
+    /// A target and the backend that reaches it.
     ///
     /// # Errors
     /// `not_found` when there is no such target; the message names where the targets are listed.
-    async fn resolve(&self, name: &TargetName) -> Result<Arc<dyn Backend>>;
+    async fn resolve(&self, name: &TargetName) -> Result<ResolvedTarget>;
 
     /// Ends every backend, all at once. See [`Backend::shutdown`].
     async fn shutdown(&self, grace: Duration);
+}
+
+/// A target that is there.
+#[derive(Clone)]
+pub struct ResolvedTarget {
+    /// What it is.
+    pub info: TargetInfo,
+    /// What reaches it.
+    pub backend: Arc<dyn Backend>,
 }
 
 /// A target as it is listed.
@@ -217,3 +226,30 @@ pub struct Written {
 /// A one-shot command.
 #[async_trait]
 pub trait Command: Process {}
+
+/// Targets that do not change while the server runs.
+pub struct FixedTargets(Vec<ResolvedTarget>);
+
+impl FixedTargets {
+    /// Exactly these, in this order.
+    pub fn new(targets: Vec<(TargetInfo, Arc<dyn Backend>)>) -> Self {
+        Self(targets.into_iter().map(|(info, backend)| ResolvedTarget { info, backend }).collect())
+    }
+}
+
+#[async_trait]
+impl Targets for FixedTargets {
+    fn list(&self) -> Vec<TargetInfo> {
+        self.0.iter().map(|target| target.info.clone()).collect()
+    }
+
+    async fn resolve(&self, name: &TargetName) -> Result<ResolvedTarget> {
+        self.0.iter().find(|target| target.info.name == *name).cloned().ok_or_else(|| {
+            Error::not_found(format!("there is no target \"{name}\": list_clients shows the client_token of each"))
+        })
+    }
+
+    async fn shutdown(&self, grace: Duration) {
+        futures_util::future::join_all(self.0.iter().map(|target| target.backend.shutdown(grace))).await;
+    }
+}

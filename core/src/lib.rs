@@ -25,13 +25,18 @@ mod keys;
 mod output;
 mod owner;
 mod pattern;
+mod registry;
 mod service;
 mod spec;
 mod task;
+mod wait;
+
+#[cfg(feature = "fake")]
+pub mod fake;
 
 pub use backend::{
-    Availability, Backend, Command, Facts, Machine, Process, Session, SignalTarget, Stopped, TargetInfo, TargetStatus,
-    Targets, Written,
+    Availability, Backend, Command, Facts, FixedTargets, Machine, Process, ResolvedTarget, Session, SignalTarget,
+    Stopped, TargetInfo, TargetStatus, Targets, Written,
 };
 pub use call::{Call, Progress};
 pub use capability::{Capabilities, Capability};
@@ -41,6 +46,7 @@ pub use keys::Key;
 pub use output::{Cause, Cursor, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode};
 pub use owner::{Access, Owner, not_found};
 pub use pattern::Pattern;
+pub use registry::{Limits, Registry};
 pub use service::*;
 pub use spec::{CommandSpec, Invocation, SessionSpec, Signal, WindowSize};
 pub use task::{TaskKind, Tasks};

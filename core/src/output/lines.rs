@@ -83,15 +83,26 @@ impl LineIndex {
     fn nth(&self, behind: usize) -> Checkpoint {
         behind.checked_sub(1).and_then(|index| self.checkpoints.get(index)).copied().unwrap_or_else(|| self.first())
     }
-
-    /// How much memory the index takes beside itself, in bytes.
-    #[cfg(test)]
-    pub(super) fn memory(&self) -> usize {
-        self.checkpoints.capacity() * size_of::<Checkpoint>()
-    }
 }
 
 /// How many newlines there are in `bytes`.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_stays_small_whatever_the_lines_are() {
+        for bytes in [vec![b'\n'; 1 << 20], vec![b'x'; 1 << 20]] {
+            let mut index = LineIndex::default();
+            for round in 0..64 {
+                index.push(round << 20, &bytes);
+                index.drop_to((round + 1) << 20, [&bytes, &[]]);
+            }
+            assert!(index.checkpoints.capacity() * size_of::<Checkpoint>() <= 16 << 10);
+        }
+    }
 }

@@ -55,7 +55,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    fn cause(self, confirmed: bool) -> Cause {
+    pub(crate) fn cause(self, confirmed: bool) -> Cause {
         match self {
             Self::TimeLimit(limit) => Cause::TimeLimit { limit, confirmed },
             Self::Stop => Cause::Stop { confirmed },
@@ -77,8 +77,8 @@ pub(crate) enum Life {
     Ended(End),
 }
 
-/// Called once with the end and the number of kept bytes, just before anybody can see the end.
-type EndHook = Box<dyn FnOnce(&End, usize) + Send + Sync>;
+/// Called once with the number of kept bytes, just before anybody can see the end.
+type EndHook = Box<dyn FnOnce(usize) + Send + Sync>;
 
 /// Everything a log knows, published as one level.
 pub(crate) struct State {
@@ -119,6 +119,12 @@ impl State {
         }
     }
 
+    /// How many bytes the process has printed on all streams, kept or not.
+    pub(crate) fn printed(&self) -> u64 {
+        let streams = [Some(&self.stdout), self.stderr.as_deref()];
+        streams.into_iter().flatten().map(|log| log.end() + log.discarded()).sum()
+    }
+
     fn kept(&self) -> usize {
         self.stdout.len() + self.stderr.as_ref().map_or(0, |stderr| stderr.len())
     }
@@ -156,7 +162,7 @@ impl OutputLog {
     pub(crate) fn with_end_hook(
         kind: LogKind,
         retention: Retention,
-        hook: impl FnOnce(&End, usize) + Send + Sync + 'static,
+        hook: impl FnOnce(usize) + Send + Sync + 'static,
     ) -> Arc<Self> {
         Self::build(kind, retention, Some(Box::new(hook)))
     }
@@ -238,8 +244,7 @@ impl OutputLog {
             let life = std::mem::replace(&mut state.life, Life::Running);
             state.life = step(life);
             let kept = state.kept();
-            let Life::Ended(end) = &state.life else { return };
-            if ended_before {
+            if ended_before || !state.closed() {
                 return;
             }
             state.stdout.shrink();
@@ -248,7 +253,7 @@ impl OutputLog {
             }
             let hook = self.on_end.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(hook) = hook {
-                hook(end, kept);
+                hook(kept);
             }
         });
     }
@@ -288,6 +293,11 @@ impl OutputLog {
     pub fn bounds(&self, stream: Stream) -> (Cursor, Cursor) {
         let state = self.state.borrow();
         state.stream(stream).map_or((Cursor::START, Cursor::START), |log| (Cursor(log.start()), Cursor(log.end())))
+    }
+
+    /// How many bytes are kept, of all streams together.
+    pub(crate) fn kept(&self) -> usize {
+        self.state.borrow().kept()
     }
 
     /// How many bytes a full keep-oldest log has turned away.
@@ -342,20 +352,6 @@ impl OutputLog {
         match &self.state.borrow().life {
             Life::Ended(end) => Some(end.clone()),
             _ => None,
-        }
-    }
-
-    /// Waits for the end.
-    pub async fn ended(&self) -> End {
-        let mut state = self.subscribe();
-        loop {
-            if let Life::Ended(end) = &state.borrow_and_update().life {
-                return end.clone();
-            }
-            // The sender is `self`: it cannot be gone while this runs.
-            if state.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
         }
     }
 

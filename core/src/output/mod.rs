@@ -21,7 +21,7 @@ mod stream;
 mod utf8;
 
 pub use end::{Cause, End, Exit};
-pub(crate) use log::{Life, Reason, State};
+pub(crate) use log::{Life, Reason, State, past_end};
 pub use log::{LogKind, OutputLog, Retention, Status};
 pub use sink::OutputSink;
 pub use utf8::decode;

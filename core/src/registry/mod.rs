@@ -1,0 +1,159 @@
+//! The registry: it knows every session and command, whose they are, how many there may be, and how long they stay.
+//!
+//! It implements [`Service`]. Nobody else compares owners, applies limits, decides why a process ended, or stops one.
+//!
+//! - `table`: every owner's records, in order and within bounds
+//! - `record`, `run`: what is kept of a session, and of anything that runs
+//! - `launch`: starting a session or a command, and its time limit
+//! - `execute`: a one-shot command to its end
+//! - `act`: writing to a session, steering it and stopping it
+//! - `list`: sessions by page; `targets`: targets and how they do
+//! - `limits`: the bounds
+
+mod act;
+mod execute;
+mod launch;
+mod limits;
+mod list;
+mod record;
+mod run;
+mod table;
+mod targets;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+
+pub use limits::Limits;
+
+use crate::backend::Targets;
+use crate::call::Call;
+use crate::error::Result;
+use crate::id::{SessionId, TargetName};
+use crate::output::{Cursor, Reason, Stream};
+use crate::owner::{Access, not_found};
+use crate::service::{
+    CommandResult, ControlOutcome, ControlSession, ExecuteCommand, ListSessions, ListTargets, Read, ReadSession,
+    Service, SessionPage, StartSession, Started, StopOutcome, StopSession, Target, Wait, WriteOutcome, WriteSession,
+};
+use crate::task::{TaskKind, Tasks};
+use record::Record;
+use table::Table;
+
+/// Forgets finished records as their time comes.
+const EXPIRY: TaskKind = TaskKind("registry.expiry");
+
+/// How much longer than the stop's grace the end of the server may take.
+const SHUTDOWN_SLACK: Duration = Duration::from_secs(5);
+
+/// Keeps every session and command. See the module's documentation.
+pub struct Registry {
+    targets: Arc<dyn Targets>,
+    limits: Limits,
+    table: Arc<Table>,
+    tasks: Tasks,
+}
+
+impl Registry {
+    /// An empty registry over these targets. Needs a tokio runtime to be running.
+    pub fn new(targets: Arc<dyn Targets>, limits: Limits) -> Arc<Self> {
+        let table = Table::new(limits.clone());
+        let tasks = Tasks::new();
+        let (expiring, cancelled) = (table.clone(), tasks.cancelled());
+        tasks.spawn(EXPIRY, async move {
+            tokio::select! {
+                () = expiring.keep_expiring() => {}
+                () = cancelled => {}
+            }
+        });
+        Arc::new(Self { targets, limits, table, tasks })
+    }
+
+    /// Ends the server's work: nothing starts any more, every session and command gets the stop ladder, whatever they
+    /// left behind is ended too, and so are all tasks. Takes little more than the stop's grace.
+    pub async fn shutdown(&self) {
+        let grace = self.limits.stop_grace;
+        let stops = self.table.close().into_iter().map(|run| async move {
+            let mut stop = run.begin_stop(Reason::Shutdown, grace, &self.tasks);
+            run::outcome(&mut stop).await
+        });
+        // A target that does not answer must not keep the server from ending.
+        let _ = tokio::time::timeout(grace + SHUTDOWN_SLACK, join_all(stops)).await;
+        let _ = tokio::time::timeout(grace + SHUTDOWN_SLACK, self.targets.shutdown(grace)).await;
+        self.tasks.shutdown(SHUTDOWN_SLACK).await;
+    }
+
+    /// The caller's session. Every way of not being there gets the same answer (SR14).
+    fn find(&self, cx: &Call, session: SessionId, named: Option<&TargetName>) -> Result<Arc<Record>> {
+        let target = cx.owner.select(named)?;
+        self.table.find(&cx.owner, session).filter(|record| record.target.name == target).ok_or_else(not_found)
+    }
+
+    /// Reads from a session's one stream as the request says.
+    async fn read(&self, cx: &Call, record: &Record, from: Cursor, wait: &Wait) -> Result<Read> {
+        wait.check()?;
+        let max_bytes = wait.max_bytes.or(self.limits.default_max_bytes);
+        let wait = Wait { max_bytes, ..wait.clone() };
+        record.run.log.read_when(cx, Stream::Stdout, from, &wait).await
+    }
+
+    /// Reads what came since `from`, when the caller asked to wait for it (SF07).
+    async fn read_if_asked(&self, cx: &Call, record: &Record, from: Cursor, wait: &Wait) -> Result<Option<Read>> {
+        if wait.is_asked() { self.read(cx, record, from, wait).await.map(Some) } else { Ok(None) }
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.tasks.token().cancel();
+    }
+}
+
+#[async_trait]
+impl Service for Registry {
+    async fn list_targets(&self, cx: &Call, request: ListTargets) -> Result<Vec<Target>> {
+        targets::list(self.targets.as_ref(), cx, request).await
+    }
+
+    async fn execute_command(&self, cx: &Call, request: ExecuteCommand) -> Result<CommandResult> {
+        self.execute(cx, request).await
+    }
+
+    async fn start_session(&self, cx: &Call, request: StartSession) -> Result<Started> {
+        request.wait.check()?;
+        let wait = request.wait.clone();
+        let record = self.launch_session(cx, request).await?;
+        let read = self.read_if_asked(cx, &record, Cursor::START, &wait).await?;
+        Ok(Started { session: record.id, read })
+    }
+
+    async fn read_session(&self, cx: &Call, request: ReadSession) -> Result<Read> {
+        let record = self.find(cx, request.session, request.target.as_ref())?;
+        self.read(cx, &record, request.cursor, &request.wait).await
+    }
+
+    async fn write_session(&self, cx: &Call, request: WriteSession) -> Result<WriteOutcome> {
+        let record = self.find(cx, request.session, request.target.as_ref())?;
+        self.write(cx, &record, request.input, &request.wait).await
+    }
+
+    async fn control_session(&self, cx: &Call, request: ControlSession) -> Result<ControlOutcome> {
+        let record = self.find(cx, request.session, request.target.as_ref())?;
+        self.control(cx, &record, request.action, &request.wait).await
+    }
+
+    async fn stop_session(&self, cx: &Call, request: StopSession) -> Result<StopOutcome> {
+        let record = self.find(cx, request.session, request.target.as_ref())?;
+        self.stop(cx, &record, request.wait).await
+    }
+
+    async fn list_sessions(&self, cx: &Call, request: ListSessions) -> Result<SessionPage> {
+        let only = match (cx.owner.access(), &request.target) {
+            (Access::Management, None) => None,
+            (_, named) => Some(cx.owner.select(named.as_ref())?),
+        };
+        list::page(&self.table, cx, only.as_ref(), request).await
+    }
+}

@@ -1,0 +1,15 @@
+//! The core's tests: laws of the output log, waits, and the registry over the scripted backend.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and its tasks end with it"
+)]
+
+mod log;
+mod registry;
+mod rig;
+mod waits;
