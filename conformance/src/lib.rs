@@ -1,1 +1,7 @@
-//! Placeholder while the workspace is laid.
+//! The shared suite: what every backend must do, proven the same way for each.
+//!
+//! - `backend`: the rules of the traits [`Backend`](sessiond_core::Backend), [`Process`](sessiond_core::Process),
+//!   [`Session`](sessiond_core::Session) and [`Command`](sessiond_core::Command), one function a rule
+//! - `contracts/` beside `src/`: the structures of the published tools, as data that the tool layer is checked against
+
+pub mod backend;

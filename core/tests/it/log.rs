@@ -259,3 +259,15 @@ fn sizes_are_marked_where_they_began() {
     sink.resized(size(103));
     assert_eq!(log.sizes(), [(Cursor(6), size(102)), (Cursor(20), size(103))], "what held at the earliest byte stays");
 }
+
+#[test]
+fn a_stream_full_of_gaps_stays_bounded() {
+    let (log, mut sink) = newest(1 << 20);
+    for _ in 0..10_000 {
+        sink.push(Stream::Stdout, b"x");
+        sink.lost(Stream::Stdout, 1);
+    }
+    let (start, end) = log.bounds(Stream::Stdout);
+    assert_eq!((start, end), (Cursor(20_000 - 2 * 256), Cursor(20_000)));
+    assert_eq!(log.read(Stream::Stdout, Cursor(0), 100, None).unwrap().lost, start.0);
+}
