@@ -2,6 +2,7 @@
 //!
 //! Sources: ECMA-48 for the control characters, xterm's control sequences for the rest.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -109,6 +110,22 @@ fn control(char: char) -> Option<char> {
     }
 }
 
+impl fmt::Display for Key {
+    /// The name that reads back as this key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Modifiers { shift, alt, ctrl } = self.modifiers;
+        for (held, name) in [(ctrl, "ctrl-"), (alt, "alt-"), (shift, "shift-")] {
+            f.write_str(if held { name } else { "" })?;
+        }
+        match (NAMED.iter().find(|(_, base)| *base == self.base), self.base) {
+            (Some((name, _)), _) => f.write_str(name),
+            (None, Base::Char(char)) => char.fmt(f),
+            // Every other base has a name.
+            (None, _) => Ok(()),
+        }
+    }
+}
+
 impl FromStr for Key {
     type Err = Error;
 
@@ -206,6 +223,8 @@ mod tests {
                 continue;
             }
             assert_eq!(bytes(name, false), expected, "{name}");
+            let key: Key = name.parse().unwrap();
+            assert_eq!(key.to_string().parse(), Ok(key), "{name} reads back as {key}");
         }
     }
 

@@ -51,7 +51,7 @@ impl Pattern {
         }
         let syntax = syntax::Config::new().crlf(true).utf8(true);
         let hir = syntax::parse_with(source, &syntax)
-            .map_err(|error| Error::invalid_argument(format!("the pattern does not compile: {error}")))?;
+            .map_err(|error| Error::invalid_argument(format!("the pattern does not compile: {}", reason(&error))))?;
         let too_large =
             || Error::invalid_argument("the pattern is too large when compiled: use smaller repetitions or classes");
         let nfa = NFA::compiler()
@@ -74,6 +74,15 @@ impl Pattern {
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
         self.0.source == other.0.source
+    }
+}
+
+/// Why a pattern does not compile, in one line.
+fn reason(error: &regex_syntax::Error) -> String {
+    match error {
+        regex_syntax::Error::Parse(error) => format!("{} at byte {}", error.kind(), error.span().start.offset),
+        regex_syntax::Error::Translate(error) => format!("{} at byte {}", error.kind(), error.span().start.offset),
+        other => other.to_string().replace('\n', " "),
     }
 }
 
@@ -217,10 +226,17 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_pattern_is_told_in_one_line() {
+        let error = Pattern::new("ab(").unwrap_err();
+        assert_eq!(error.message(), "the pattern does not compile: unclosed group at byte 2");
+    }
+
+    #[test]
     fn what_does_not_compile_or_is_too_large_is_refused() {
         for pattern in ["(", "a{2,1}", r"(?=a)", &"x".repeat(MAX_LEN + 1), r"\w{1000}{1000}", r"(?-u:\xff)"] {
             let error = Pattern::new(pattern).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            assert!(!error.message().contains('\n'), "{error}");
         }
     }
 }

@@ -31,6 +31,12 @@ impl Tasks {
         self.tracker.spawn(task);
     }
 
+    /// Runs what blocks on a thread that may be blocked. It is on its own to end, and soon.
+    #[allow(clippy::disallowed_methods, reason = "the one place that spawns")]
+    pub fn spawn_blocking(&self, _kind: TaskKind, work: impl FnOnce() + Send + 'static) {
+        self.tracker.spawn_blocking(work);
+    }
+
     /// Fires when the owner ends its tasks.
     pub fn cancelled(&self) -> WaitForCancellationFutureOwned {
         self.cancel.clone().cancelled_owned()

@@ -265,10 +265,14 @@ impl Session for FakeProcess {
         let mut taken = 0;
         let mut stalls_at = Instant::now() + WRITE_STALL;
         loop {
-            let now = self.input.offer(typed.get(taken..).unwrap_or_default());
+            let rest = typed.get(taken..).unwrap_or_default();
+            let mut now = 0;
+            // The sink is held meanwhile, so that what is typed is echoed before it is answered.
+            with_sink(&self.out, |sink| {
+                now = self.input.offer(rest);
+                sink.push(Stream::Stdout, &shown(rest.get(..now).unwrap_or_default()));
+            });
             if now > 0 {
-                let echo = typed.get(taken..taken + now).unwrap_or_default();
-                with_sink(&self.out, |sink| sink.push(Stream::Stdout, &shown(echo)));
                 taken += now;
                 stalls_at = Instant::now() + WRITE_STALL;
             }

@@ -8,6 +8,9 @@ pub(crate) const MAX_TAIL: usize = 3;
 
 /// Reads bytes as text: each byte that is not part of a valid character becomes one U+FFFD (SR23).
 pub fn decode(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

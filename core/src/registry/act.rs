@@ -33,7 +33,7 @@ impl Registry {
         let before = record.end_of_output();
         let written = record.living()?.write(cx, input).await?;
         drop(turn);
-        let read = self.read_if_asked(cx, record, before, wait).await?;
+        let read = self.read_if_asked(cx, record, before, wait).await;
         Ok(WriteOutcome { bytes: written.bytes, stalled: written.stalled, read })
     }
 
@@ -53,7 +53,7 @@ impl Registry {
             }
             acted => acted?,
         };
-        let read = self.read_if_asked(cx, record, acted.before, wait).await?;
+        let read = self.read_if_asked(cx, record, acted.before, wait).await;
         Ok(ControlOutcome { accepted: acted.accepted, detail: acted.detail, read })
     }
 

@@ -99,9 +99,10 @@ impl Registry {
         record.run.log.read_when(cx, Stream::Stdout, from, &wait).await
     }
 
-    /// Reads what came since `from`, when the caller asked to wait for it (SF07).
-    async fn read_if_asked(&self, cx: &Call, record: &Record, from: Cursor, wait: &Wait) -> Result<Option<Read>> {
-        if wait.is_asked() { self.read(cx, record, from, wait).await.map(Some) } else { Ok(None) }
+    /// Reads what came since `from`, when the caller asked to wait for it (SF07). What was done is told in any case,
+    /// so a read that fails is left out rather than put in its place.
+    async fn read_if_asked(&self, cx: &Call, record: &Record, from: Cursor, wait: &Wait) -> Option<Read> {
+        if wait.is_asked() { self.read(cx, record, from, wait).await.ok() } else { None }
     }
 }
 
@@ -125,7 +126,7 @@ impl Service for Registry {
         request.wait.check()?;
         let wait = request.wait.clone();
         let record = self.launch_session(cx, request).await?;
-        let read = self.read_if_asked(cx, &record, Cursor::START, &wait).await?;
+        let read = self.read_if_asked(cx, &record, Cursor::START, &wait).await;
         Ok(Started { session: record.id, read })
     }
 
