@@ -1,0 +1,121 @@
+//! Handing input over: in order, each byte once, and never longer than the program keeps taking.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use sessiond_core::{Call, Error, Result, Written};
+use tokio::time::Instant;
+
+use crate::error;
+use crate::line::{Discipline, Pending};
+use crate::running::Watched;
+
+/// Writes all of `input`, as the program takes it.
+///
+/// # Errors
+/// `failed_precondition` when the terminal is gone, or would cut a line.
+pub(crate) async fn all(
+    terminal: &Watched,
+    pending: &Mutex<Pending>,
+    input: &[u8],
+    stall: Duration,
+    cx: &Call,
+) -> Result<Written> {
+    // Refused as a whole or not at all.
+    let before = *lock(pending);
+    before.after(input, &Discipline::of(terminal.get_ref())?)?;
+    let mut writing = Writing { terminal, pending, rest: input, written: 0 };
+    let mut patience = Instant::now() + stall;
+    loop {
+        let tried = Instant::now();
+        match writing.step()? {
+            Step::Done => return Ok(writing.outcome(None)),
+            Step::Stuck(why) => return Ok(writing.outcome(Some(why))),
+            Step::Took => patience = Instant::now() + stall,
+            // Tried once more at the very end: room that a terminal makes by moving bytes on is not announced.
+            Step::Full if tried >= patience.min(cx.deadline) => return Ok(writing.outcome(Some(NOT_TAKEN))),
+            Step::Full => {}
+        }
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Ok(writing.outcome(Some(TAKEN_BACK))),
+            ready = writing.ready() => ready?,
+            () = tokio::time::sleep_until(patience.min(cx.deadline)) => {}
+        }
+        if Instant::now() >= cx.deadline {
+            return Ok(writing.outcome(Some(NOT_TAKEN)));
+        }
+    }
+}
+
+/// Why a write ended before its last byte.
+const NOT_TAKEN: &str = "the program takes no input";
+const TAKEN_BACK: &str = "the call was taken back";
+
+/// A write under way.
+struct Writing<'a> {
+    terminal: &'a Watched,
+    pending: &'a Mutex<Pending>,
+    rest: &'a [u8],
+    written: u64,
+}
+
+enum Step {
+    /// Everything is handed over.
+    Done,
+    /// Some of it.
+    Took,
+    /// The terminal has no room.
+    Full,
+    /// No more can be handed over.
+    Stuck(&'static str),
+}
+
+impl<'a> Writing<'a> {
+    /// Writes until the terminal is full. No descriptor is waited for that has not refused first.
+    fn step(&mut self) -> Result<Step> {
+        let mut took = false;
+        while !self.rest.is_empty() {
+            match rustix::io::write(self.terminal.get_ref(), self.rest) {
+                Ok(count) => {
+                    self.advance(count)?;
+                    took = true;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(if took { Step::Took } else { Step::Full }),
+                Err(Errno::IO) => return Ok(Step::Stuck("nobody has the terminal open")),
+                Err(errno) => return Err(error::refused("writing to the terminal", &errno.into())),
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    fn advance(&mut self, count: usize) -> Result<()> {
+        let (taken, rest) =
+            self.rest.split_at_checked(count).ok_or_else(|| Error::internal("wrote more than asked"))?;
+        let mut pending = lock(self.pending);
+        // A program may have changed the mode meanwhile; what is written is counted in either.
+        *pending =
+            Discipline::of(self.terminal.get_ref()).and_then(|now| pending.after(taken, &now)).unwrap_or_default();
+        self.rest = rest;
+        self.written += count as u64;
+        Ok(())
+    }
+
+    /// Waits until the terminal may have room.
+    async fn ready(&self) -> Result<()> {
+        let ready = self.terminal.writable().await;
+        ready.map_err(|error| error::refused("watching the terminal", &error))?.clear_ready();
+        Ok(())
+    }
+
+    fn outcome(&self, stalled: Option<&str>) -> Written {
+        Written { bytes: self.written, stalled: stalled.map(str::to_owned) }
+    }
+}
+
+/// A count is good at any time, also after a panic under the lock.
+fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
