@@ -1,0 +1,209 @@
+//! Checks a call's arguments against its tool's field table, and hands them out as plain values.
+//!
+//! Everything that can be wrong with an argument alone is found here, before anything acts; each refusal names the
+//! argument, what it is, and what it must be. A string's content is not repeated: it might be a secret.
+
+use serde_json::{Map, Number, Value};
+use sessiond_core::{Error, Result};
+
+use crate::nearest::nearest;
+use crate::schema::{Field, Kind, Need, Object};
+
+/// Arguments that have passed the check.
+#[derive(Debug, Default)]
+pub(crate) struct Args(Map<String, Value>);
+
+impl Args {
+    /// Checks arguments. An explicit null is the same as left out.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an unknown property, with the nearest known one; a missing one; one of the wrong type or
+    /// out of range.
+    pub(crate) fn check(mut given: Map<String, Value>, object: &Object) -> Result<Self> {
+        check_object("", &mut given, object)?;
+        Ok(Self(given))
+    }
+
+    /// Takes a string.
+    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+        match self.0.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A number.
+    pub(crate) fn natural(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    /// Whether a switch is on.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Takes a nested object.
+    pub(crate) fn object(&mut self, name: &str) -> Option<Self> {
+        match self.0.remove(name) {
+            Some(Value::Object(object)) => Some(Self(object)),
+            _ => None,
+        }
+    }
+
+    /// Takes a list of strings.
+    pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+        match self.0.remove(name) {
+            Some(Value::Array(list)) => Some(list.into_iter().filter_map(into_text).collect()),
+            _ => None,
+        }
+    }
+
+    /// Takes names and strings.
+    pub(crate) fn text_map(&mut self, name: &str) -> Vec<(String, String)> {
+        let pairs = self.object(name).unwrap_or_default().0;
+        pairs.into_iter().filter_map(|(key, value)| Some((key, into_text(value)?))).collect()
+    }
+
+    /// Whether it was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+}
+
+fn into_text(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn check_object(prefix: &str, given: &mut Map<String, Value>, object: &Object) -> Result<()> {
+    if let Some(name) = given.keys().find(|name| object.field(name).is_none()) {
+        return Err(unknown(prefix, name, object));
+    }
+    given.retain(|_, value| !value.is_null());
+    for field in object.fields {
+        match given.get_mut(field.name) {
+            Some(value) => check_value(&format_args!("{prefix}{}", field.name), value, field.kind)?,
+            None if field.need == Need::Required => return Err(missing(prefix, field)),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_value(path: &dyn std::fmt::Display, value: &mut Value, kind: Kind) -> Result<()> {
+    let refuse = |value: &Value| Err(refused(path, value, kind));
+    match (kind, &mut *value) {
+        (Kind::Text { max }, Value::String(text)) => match max {
+            Some(max) if text.len() > max => {
+                Err(Error::invalid_argument(format!("{path} has {} bytes: it must have at most {max}", text.len())))
+            }
+            _ => Ok(()),
+        },
+        (Kind::Choice(names), Value::String(text)) => match names.contains(&text.as_str()) {
+            true => Ok(()),
+            false => Err(no_choice(path, text, names)),
+        },
+        (Kind::Natural { min, max, .. }, Value::Number(number)) => match natural(number) {
+            Some(natural) if natural >= min && max.is_none_or(|max| natural <= max) => {
+                *value = Value::from(natural);
+                Ok(())
+            }
+            _ => refuse(value),
+        },
+        (Kind::Boolean { .. }, Value::Bool(_)) => Ok(()),
+        (Kind::TextMap, Value::Object(map)) => match map.iter().find(|(_, value)| !value.is_string()) {
+            Some((name, value)) => {
+                Err(refused(&format_args!("{path}.{}", shown(name)), value, Kind::Text { max: None }))
+            }
+            None => Ok(()),
+        },
+        (Kind::List { of, max }, Value::Array(list)) => {
+            if list.is_empty() || list.len() > max {
+                let length = list.len();
+                return Err(Error::invalid_argument(format!("{path} has {length} items: it must have 1 to {max}")));
+            }
+            let mut items = list.iter_mut().enumerate();
+            items.try_for_each(|(place, item)| check_value(&format_args!("{path}[{place}]"), item, *of))
+        }
+        (Kind::Object(object), Value::Object(map)) => check_object(&format!("{path}."), map, object),
+        _ => refuse(value),
+    }
+}
+
+/// The number as an integer that is not negative. `5.0` is the same integer as `5`, as in JSON schema.
+fn natural(number: &Number) -> Option<u64> {
+    /// 2^64, the first number that does not fit.
+    const LIMIT: f64 = 18_446_744_073_709_551_616.0;
+    number.as_u64().or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..LIMIT).contains(float))?;
+        Some(float as u64)
+    })
+}
+
+/// A name as it may stand in a message: quoted where needed, and short.
+fn shown(name: &str) -> String {
+    const MAX: usize = 64;
+    let mut short: String = name.chars().take(MAX).flat_map(char::escape_debug).collect();
+    if name.chars().count() > MAX {
+        short.push_str("...");
+    }
+    short
+}
+
+fn unknown(prefix: &str, name: &str, object: &Object) -> Error {
+    let near = nearest(name, object.fields.iter().map(|field| field.name));
+    let hint = near.map_or_else(
+        || "this tool takes no arguments".to_owned(),
+        |near| {
+            let known: Vec<_> = object.fields.iter().map(|field| field.name).collect();
+            format!("the nearest known one is {prefix}{near}; known are {}", known.join(", "))
+        },
+    );
+    Error::invalid_argument(format!("unknown property {prefix}{}: {hint}", shown(name)))
+}
+
+fn missing(prefix: &str, field: &Field) -> Error {
+    let must = match field.kind {
+        Kind::Choice(names) => format!("it must be one of {}", names.join(", ")),
+        _ => first_sentence(field.about),
+    };
+    Error::invalid_argument(format!("{prefix}{} is missing: {must}", field.name))
+}
+
+/// The first sentence of a description, as the middle of another sentence.
+fn first_sentence(about: &str) -> String {
+    let first = about.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let mut chars = first.chars();
+    chars.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(chars).collect()
+}
+
+fn no_choice(path: &dyn std::fmt::Display, text: &str, names: &[&'static str]) -> Error {
+    let near = nearest(text, names.iter().copied()).unwrap_or_default();
+    let names = names.join(", ");
+    Error::invalid_argument(format!("{path} is none of {names}: the nearest to {} is {near}", shown(text)))
+}
+
+fn refused(path: &dyn std::fmt::Display, value: &Value, kind: Kind) -> Error {
+    let is = match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    };
+    let must = match kind {
+        Kind::Text { .. } | Kind::Choice(_) => "a string".to_owned(),
+        Kind::Natural { min, max: Some(max), .. } => format!("an integer of {min} to {max}"),
+        Kind::Natural { min, max: None, .. } => format!("an integer of {min} or more, below 2^64"),
+        Kind::Integer => "an integer".to_owned(),
+        Kind::Boolean { .. } => "true or false".to_owned(),
+        Kind::TextMap => "an object of strings".to_owned(),
+        Kind::List { .. } | Kind::Many(_) => "a list".to_owned(),
+        Kind::Object(_) => "an object".to_owned(),
+        Kind::OrNull(kind) => return refused(path, value, *kind),
+    };
+    Error::invalid_argument(format!("{path} is {is}: it must be {must}"))
+}

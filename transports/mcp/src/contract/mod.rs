@@ -1,0 +1,156 @@
+//! The tool table: each tool declared once, and the lists, the dispatch and the documentation derived from it.
+
+mod session;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use serde_json::{Map, Value};
+use sessiond_core::{Call, Error, Result, Service};
+
+use crate::answer::{Answer, TextStyle};
+use crate::args::Args;
+use crate::nearest::nearest;
+use crate::schema::{Need, Object};
+
+/// A group of tools that belong to one kind of target, and are listed when such a target is configured (AL02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Family {
+    /// Sessions and commands, on every target that has them.
+    Session,
+}
+
+/// A tool, declared.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// Its name on the wire.
+    pub(crate) name: &'static str,
+    /// Its name for people.
+    pub(crate) title: &'static str,
+    /// One line for a table.
+    pub(crate) summary: &'static str,
+    /// What a model reads: purpose, behaviour, limits, errors, side effects, which sibling instead.
+    pub(crate) about: &'static str,
+    /// What a client may conclude before it asks the user.
+    pub(crate) hints: Hints,
+    /// When it is listed.
+    pub(crate) family: Family,
+    /// Its arguments.
+    pub(crate) input: Object,
+    /// Its result.
+    pub(crate) output: Object,
+    /// What it does.
+    pub(crate) run: for<'a> fn(Request<'a>) -> Reply<'a>,
+}
+
+/// The four annotations of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// It changes nothing.
+    pub(crate) read_only: bool,
+    /// It may destroy something.
+    pub(crate) destructive: bool,
+    /// Asking twice is as good as asking once.
+    pub(crate) idempotent: bool,
+    /// It reaches what the server does not know.
+    pub(crate) open_world: bool,
+}
+
+impl Hints {
+    /// For tools that only look.
+    const LOOK: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// For tools through which a program can do anything.
+    const ACT: Self = Self { read_only: false, destructive: true, idempotent: false, open_world: true };
+    /// For tools that end something, once.
+    const END: Self = Self { read_only: false, destructive: true, idempotent: true, open_world: false };
+}
+
+/// A call of a tool, its arguments checked.
+pub(crate) struct Request<'a> {
+    pub(crate) service: &'a dyn Service,
+    pub(crate) cx: &'a Call,
+    pub(crate) args: Args,
+    pub(crate) style: TextStyle,
+}
+
+/// An answer on its way.
+pub(crate) type Reply<'a> = Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>>;
+
+/// Every tool, in the order of the documentation.
+const TOOLS: [&Tool; 8] = session::TOOLS;
+
+impl Tool {
+    /// Every tool of these families.
+    pub(crate) fn all(families: &[Family]) -> impl Iterator<Item = &'static Self> {
+        TOOLS.into_iter().filter(|tool| families.contains(&tool.family))
+    }
+
+    /// The tool of this name among these families.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming the nearest tool.
+    pub(crate) fn find(name: &str, families: &[Family]) -> Result<&'static Self> {
+        Self::all(families).find(|tool| tool.name == name).ok_or_else(|| {
+            let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+            let near = nearest(name, Self::all(families).map(|tool| tool.name));
+            let hint = near.map_or_else(|| "there is none".to_owned(), |near| format!("the nearest is {near}"));
+            Error::invalid_argument(format!("unknown tool {shown}: {hint}; tools/list shows all"))
+        })
+    }
+
+    /// Calls it. Whatever goes wrong is an answer too.
+    pub(crate) async fn call(
+        &self,
+        service: &dyn Service,
+        cx: &Call,
+        arguments: Map<String, Value>,
+        style: TextStyle,
+    ) -> Answer {
+        let answer = match Args::check(arguments, &self.input) {
+            Ok(args) => (self.run)(Request { service, cx, args, style }).await,
+            Err(error) => Err(error),
+        };
+        answer.unwrap_or_else(Answer::from)
+    }
+}
+
+/// A tool as a table shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRow {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, in one line without a full stop.
+    pub summary: &'static str,
+    /// Its inputs, in the order of the documentation.
+    pub inputs: Vec<InputRow>,
+}
+
+/// An input as a table shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it must be given under management access.
+    pub required: bool,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// The tools of these families, for people.
+pub fn tool_table(families: &[Family]) -> Vec<ToolRow> {
+    let input = |field: &crate::schema::Field| InputRow {
+        name: field.name,
+        required: field.need != Need::Optional,
+        about: field.about,
+    };
+    let row = |tool: &Tool| ToolRow {
+        name: tool.name,
+        title: tool.title,
+        summary: tool.summary,
+        inputs: tool.input.fields.iter().map(input).collect(),
+    };
+    Tool::all(families).map(row).collect()
+}

@@ -1,0 +1,172 @@
+//! The MCP handler: lists the tools, dispatches their calls, and says what the server is.
+
+use std::sync::Arc;
+
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool as Listed, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+use sessiond_core::{Access, Call, Owner, Result, Service};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Answer, TextStyle};
+use crate::contract::{Family, Tool};
+use crate::owners::{Owners, Proof};
+use crate::progress::{Reporter, accompany};
+use crate::schema::Side;
+
+/// What the model is told at the start.
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// Answers MCP requests out of a [`Service`], in both eras of the protocol. A clone is the same handler.
+#[derive(Clone)]
+pub struct Handler {
+    shared: Arc<Shared>,
+    /// Fires when the connection has no caller any more.
+    closing: CancellationToken,
+}
+
+struct Shared {
+    service: Arc<dyn Service>,
+    owners: Box<dyn Owners>,
+    families: Vec<Family>,
+    style: TextStyle,
+    /// What the server says of itself.
+    info: ServerConfig,
+    /// The tools for owners who reach every target.
+    management: Vec<Listed>,
+    /// The tools for owners who reach one target (SR02).
+    scoped: Vec<Listed>,
+}
+
+impl Handler {
+    /// A handler that serves the tools of these families; which ones there are depends on the targets (AL02).
+    ///
+    /// Everything that can be prepared is prepared here: a call builds no schema and no list.
+    pub fn new(service: Arc<dyn Service>, owners: impl Owners, families: &[Family], style: TextStyle) -> Self {
+        let list = |side| Tool::all(families).map(|tool| listed(tool, side)).collect();
+        Self {
+            shared: Arc::new(Shared {
+                service,
+                owners: Box::new(owners),
+                families: families.to_vec(),
+                style,
+                info: info(),
+                management: list(Side::ManagementInput),
+                scoped: list(Side::ScopedInput),
+            }),
+            closing: CancellationToken::new(),
+        }
+    }
+
+    /// Calls a tool without any transport. A tool that fails answers with an error; so does one that is misused.
+    ///
+    /// # Errors
+    /// `invalid_argument` when there is no such tool, naming the nearest.
+    pub async fn call(&self, tool: &str, arguments: Map<String, Value>, cx: &Call) -> Result<Answer> {
+        let tool = Tool::find(tool, &self.shared.families)?;
+        Ok(tool.call(&*self.shared.service, cx, arguments, self.shared.style).await)
+    }
+
+    /// The same handler for one connection, whose calls are taken back when the token fires.
+    pub(crate) fn closing_with(&self, closing: CancellationToken) -> Self {
+        Self { shared: self.shared.clone(), closing }
+    }
+
+    fn owner(&self, context: &RequestContext<RoleServer>) -> Result<Owner, ErrorData> {
+        let owner = self.shared.owners.owner(&Proof::new(&context.extensions));
+        owner.ok_or_else(|| ErrorData::internal_error("nobody has proven who asks", None))
+    }
+
+    /// The configured style; all of the output for clients of a protocol without structured content.
+    fn style(&self, context: &RequestContext<RoleServer>) -> TextStyle {
+        let text_only =
+            context.protocol_version().is_some_and(|version| version.as_str() < ProtocolVersion::V_2025_06_18.as_str());
+        if text_only { TextStyle::Full } else { self.shared.style }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        self.shared.info.clone()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = match self.owner(&context)?.access() {
+            Access::Management => &self.shared.management,
+            Access::Target(_) => &self.shared.scoped,
+        };
+        let list = ListToolsResult::with_all_items(tools.clone());
+        Ok(list.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = Tool::find(&request.name, &self.shared.families)
+            .map_err(|error| ErrorData::invalid_params(error.message().to_owned(), None))?;
+        let style = self.style(&context);
+        let reporter = context.meta.get_progress_token().map(|token| Reporter::new(context.peer.clone(), token));
+        let cx = Call {
+            owner: self.owner(&context)?,
+            deadline: Instant::now() + Call::LONGEST,
+            // The request's own token: firing it takes back this call alone.
+            cancel: context.ct,
+            progress: reporter.as_ref().map(Reporter::progress),
+        };
+        let call = tool.call(&*self.shared.service, &cx, request.arguments.unwrap_or_default(), style);
+        let answer = accompany(call, reporter, &self.closing, &cx.cancel).await;
+        Ok(result(answer).into())
+    }
+
+    /// Requests that rmcp knows no type for; a call of a tool is one of them when its parameters are malformed.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method == CallToolRequestMethod::VALUE {
+            return Err(ErrorData::invalid_params("name must be a string and arguments an object", None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+    }
+}
+
+fn result(answer: Answer) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+    result.structured_content = answer.structured;
+    result.is_error = Some(answer.is_error);
+    result.meta = (!answer.meta.is_empty()).then_some(MetaObject(answer.meta));
+    result
+}
+
+fn listed(tool: &Tool, input: Side) -> Listed {
+    let hints = tool.hints;
+    let annotations = ToolAnnotations::new()
+        .read_only(hints.read_only)
+        .destructive(hints.destructive)
+        .idempotent(hints.idempotent)
+        .open_world(hints.open_world);
+    Listed::new(tool.name, tool.about, Arc::new(tool.input.schema(input)))
+        .with_title(tool.title)
+        .with_raw_output_schema(Arc::new(tool.output.schema(Side::Output)))
+        .with_annotations(annotations)
+}
+
+fn info() -> ServerConfig {
+    let server = Implementation::new("sessiond", env!("CARGO_PKG_VERSION")).with_title("sessiond");
+    ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        .with_server_info(server)
+        .with_instructions(INSTRUCTIONS)
+}

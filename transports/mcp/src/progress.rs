@@ -1,0 +1,80 @@
+//! Keeps a call in touch with its caller: progress while it waits, and the end of the connection.
+
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RoleServer};
+use sessiond_core::Progress;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_util::sync::CancellationToken;
+
+/// How long a call is silent before its first report, and between two. Many clients give up at 60 s (SF04).
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Runs a call to its end. Meanwhile reports progress, and takes the call back when the connection closes.
+///
+/// The call is never dropped: a call that is taken back still answers.
+pub(crate) async fn accompany<T>(
+    call: impl Future<Output = T>,
+    report: Option<Reporter>,
+    closing: &CancellationToken,
+    cancel: &CancellationToken,
+) -> T {
+    let reports = async {
+        if let Some(report) = report {
+            report.run().await;
+        }
+        pending::<Infallible>().await
+    };
+    let closed = async {
+        closing.cancelled().await;
+        cancel.cancel();
+        pending::<Infallible>().await
+    };
+    tokio::select! {
+        // First, so that a call that needs no waiting costs no timer and no registration.
+        biased;
+        answer = call => answer,
+        never = reports => match never {},
+        never = closed => match never {},
+    }
+}
+
+/// Sends progress notifications for one call.
+pub(crate) struct Reporter {
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+    seen: Arc<AtomicU64>,
+}
+
+impl Reporter {
+    pub(crate) fn new(peer: Peer<RoleServer>, token: ProgressToken) -> Self {
+        Self { peer, token, seen: Arc::default() }
+    }
+
+    /// What the call tells about the output it has seen.
+    pub(crate) fn progress(&self) -> Progress {
+        let seen = self.seen.clone();
+        Progress::new(move |bytes| seen.store(bytes, Ordering::Relaxed))
+    }
+
+    /// Reports until nobody listens any more.
+    async fn run(self) {
+        let begin = Instant::now();
+        let mut ticks = interval_at(begin + PERIOD, PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let seconds = begin.elapsed().as_secs();
+            let message = format!("{seconds} s, {} bytes of output", self.seen.load(Ordering::Relaxed));
+            let report = ProgressNotificationParam::new(self.token.clone(), seconds as f64).with_message(message);
+            if self.peer.notify_progress(report).await.is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Field tables: one declaration, from which both a tool's JSON schema and its argument checker derive.
+//!
+//! The schemas are flat (no `$ref`, no `anyOf`, no integer formats), because hosts and models handle those badly.
+
+use serde_json::{Map, Value, json};
+
+/// An object: the arguments of a tool, its result, or a part of either.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Object {
+    /// Its properties, in the order of the documentation.
+    pub(crate) fields: &'static [Field],
+    /// Whether there can be no others. Inputs are closed; results may grow, unless published as closed.
+    pub(crate) closed: bool,
+}
+
+/// One property.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    /// Its name on the wire.
+    pub(crate) name: &'static str,
+    /// What it holds.
+    pub(crate) kind: Kind,
+    /// Who must give it.
+    pub(crate) need: Need,
+    /// What it means; the first sentence alone must make sense.
+    pub(crate) about: &'static str,
+}
+
+/// Who must give a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Everybody.
+    Required,
+    /// Whoever reaches more than one target (SR02). The identity judges, not the checker.
+    UnlessScoped,
+    /// Nobody.
+    Optional,
+}
+
+/// Whom a schema is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Callers who reach every target.
+    ManagementInput,
+    /// Callers who reach one target (SR02).
+    ScopedInput,
+    /// Whoever reads the result.
+    Output,
+}
+
+/// What a property holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// A string; at most so many bytes.
+    Text { max: Option<usize> },
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+    /// An integer that is not negative, in a range.
+    Natural { min: u64, max: Option<u64>, default: Option<u64> },
+    /// Any integer: results only.
+    Integer,
+    /// Yes or no.
+    Boolean { default: Option<bool> },
+    /// Names and strings.
+    TextMap,
+    /// A list of at least one and at most so many.
+    List { of: &'static Kind, max: usize },
+    /// A list of any length: results only.
+    Many(&'static Object),
+    /// A nested object.
+    Object(&'static Object),
+    /// The kind, or null: results only.
+    OrNull(&'static Kind),
+}
+
+impl Kind {
+    pub(crate) const TEXT: Self = Self::Text { max: None };
+    pub(crate) const BOOLEAN: Self = Self::Boolean { default: None };
+    pub(crate) const NATURAL: Self = Self::Natural { min: 0, max: None, default: None };
+
+    /// A kind of input that is a number between two others.
+    pub(crate) const fn within(min: u64, max: u64) -> Self {
+        Self::Natural { min, max: Some(max), default: None }
+    }
+
+    /// The same number, with what a caller gets who leaves it out.
+    pub(crate) const fn default(self, value: u64) -> Self {
+        match self {
+            Self::Natural { min, max, .. } => Self::Natural { min, max, default: Some(value) },
+            other => other,
+        }
+    }
+
+    fn schema(self, side: Side) -> Map<String, Value> {
+        match self {
+            Self::Text { max } => object([("type", Some(json!("string"))), ("maxLength", max.map(Value::from))]),
+            Self::Choice(names) => object([("type", Some(json!("string"))), ("enum", Some(json!(names)))]),
+            Self::Natural { min, max, default } => object([
+                ("type", Some(json!("integer"))),
+                // A range helps whoever asks; whoever reads an answer takes what is there.
+                ("minimum", (side != Side::Output).then(|| json!(min))),
+                ("maximum", max.map(Value::from)),
+                ("default", default.map(Value::from)),
+            ]),
+            Self::Integer => object([("type", Some(json!("integer")))]),
+            Self::Boolean { default } => {
+                object([("type", Some(json!("boolean"))), ("default", default.map(Value::from))])
+            }
+            Self::TextMap => {
+                object([("type", Some(json!("object"))), ("additionalProperties", Some(json!({"type": "string"})))])
+            }
+            Self::List { of, max } => object([
+                ("type", Some(json!("array"))),
+                ("items", Some(Value::Object(of.schema(side)))),
+                ("minItems", Some(json!(1))),
+                ("maxItems", Some(json!(max))),
+            ]),
+            Self::Many(of) => object([("type", Some(json!("array"))), ("items", Some(Value::Object(of.schema(side))))]),
+            Self::Object(object) => object.schema(side),
+            Self::OrNull(kind) => {
+                let mut schema = kind.schema(side);
+                schema.entry("type").and_modify(|name| *name = json!(["null", *name]));
+                schema
+            }
+        }
+    }
+}
+
+/// An object of the properties that have a value.
+fn object<const N: usize>(properties: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+impl Field {
+    /// A property that must be there.
+    pub(crate) const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, need: Need::Required, about }
+    }
+
+    /// A property that may be left out.
+    pub(crate) const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, need: Need::Optional, about }
+    }
+
+    fn schema(&self, side: Side) -> Value {
+        let mut schema = self.kind.schema(side);
+        schema.insert("description".to_owned(), json!(self.about));
+        Value::Object(schema)
+    }
+
+    fn is_required(&self, side: Side) -> bool {
+        match self.need {
+            Need::Required => true,
+            Need::UnlessScoped => side != Side::ScopedInput,
+            Need::Optional => false,
+        }
+    }
+}
+
+impl Object {
+    /// Arguments: nothing else is taken.
+    pub(crate) const fn closed(fields: &'static [Field]) -> Self {
+        Self { fields, closed: true }
+    }
+
+    /// A result that may gain properties.
+    pub(crate) const fn open(fields: &'static [Field]) -> Self {
+        Self { fields, closed: false }
+    }
+
+    /// The property of this name.
+    pub(crate) fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Its JSON schema.
+    pub(crate) fn schema(&self, side: Side) -> Map<String, Value> {
+        let properties = self.fields.iter().map(|field| (field.name.to_owned(), field.schema(side))).collect();
+        let required: Vec<&str> =
+            self.fields.iter().filter(|field| field.is_required(side)).map(|field| field.name).collect();
+        object([
+            ("type", Some(json!("object"))),
+            ("properties", Some(Value::Object(properties))),
+            ("required", (!required.is_empty()).then(|| json!(required))),
+            ("additionalProperties", self.closed.then_some(Value::Bool(false))),
+        ])
+    }
+}

@@ -1,0 +1,70 @@
+//! `session_read` agrees with the file in which it is published, which is its declaration (SR01, SR02).
+
+use serde_json::{Value, json};
+use sessiond_core::Owner;
+use sessiond_mcp::TextStyle;
+
+use crate::support::{Client, Era, Server, sorted, target};
+
+const PUBLISHED: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/contracts/session_read.json"));
+
+/// The optional inputs that we have added to the published ones (SR04).
+const ADDED: [&str; 2] = ["max_bytes", "until"];
+
+fn session_read(client: &Client) -> Value {
+    serde_json::to_value(client.tools.iter().find(|tool| tool.name == "session_read").unwrap()).unwrap()
+}
+
+/// The schema without what may differ: descriptions, and inputs of our own.
+fn bare(mut schema: Value) -> Value {
+    let properties = schema["properties"].as_object_mut().unwrap();
+    for added in ADDED {
+        properties.remove(added);
+    }
+    for property in properties.values_mut() {
+        property.as_object_mut().unwrap().remove("description").expect("every property has a description");
+    }
+    sorted(schema)
+}
+
+#[tokio::test]
+async fn session_read_is_what_was_published() {
+    let mut server = Server::new();
+    let tool = session_read(&server.client().await);
+    let published: Value = serde_json::from_str(PUBLISHED).unwrap();
+    assert_eq!(tool["name"], published["tool"]);
+    assert_eq!(bare(tool["inputSchema"].clone()), sorted(strip(&published["inputSchema"])));
+    assert_eq!(bare(tool["outputSchema"].clone()), sorted(strip(&published["outputSchema"])));
+    let mut annotations = tool["annotations"].clone();
+    assert_eq!(annotations.as_object_mut().unwrap().remove("openWorldHint"), Some(json!(false)));
+    assert_eq!(sorted(annotations), sorted(published["annotations"].clone()));
+}
+
+#[tokio::test]
+async fn under_scoped_access_only_the_id_is_required() {
+    let owner = Owner::scoped("device", target("local"));
+    let mut server = Server::new();
+    let client = server.client_of(owner, TextStyle::Short, Era::legacy()).await;
+    let mut published: Value = serde_json::from_str(PUBLISHED).unwrap();
+    published["inputSchema"]["required"] = json!(["session_id"]);
+    assert_eq!(bare(session_read(&client)["inputSchema"].clone()), sorted(published["inputSchema"].clone()));
+}
+
+#[tokio::test]
+async fn what_we_have_added_may_be_left_out() {
+    let mut server = Server::new();
+    let schema = session_read(&server.client().await)["inputSchema"].clone();
+    for added in ADDED {
+        assert!(schema["properties"][added].is_object());
+        assert!(!schema["required"].as_array().unwrap().contains(&json!(added)));
+    }
+}
+
+fn strip(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    for property in schema["properties"].as_object_mut().unwrap().values_mut() {
+        property.as_object_mut().unwrap().remove("description");
+    }
+    schema
+}
