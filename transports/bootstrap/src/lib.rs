@@ -1,1 +1,35 @@
-//! Placeholder while the workspace is laid.
+//! What every sessiond binary starts with: configuration, targets, logs, signals. Only this crate knows both the
+//! adapters and the core's registry; transports get an [`Assembly`].
+//!
+//! The way from a command line to a registry:
+//!
+//! 1. [`Args`]: the flags that every binary shares (`args`)
+//! 2. [`Environment`]: the process's variables, read once (`environment`)
+//! 3. the file becomes entries, each with its line (`file`); so do the `SESSIOND_` variables (`overlay`)
+//! 4. entries are checked against the one declaration of all keys (`settings`, made of `setting`s) and give the
+//!    [`Configuration`] or every [`Problem`] at once (`resolve`, `config`, `problem`)
+//! 5. [`logs`]: tracing to stderr, and panics with it
+//! 6. [`Bootstrap::assemble`]: targets from the configuration, the registry over them (`assembly`)
+//! 7. [`end_on_signals`]: what ends the server (`signals`)
+
+mod args;
+mod assembly;
+mod config;
+mod environment;
+mod file;
+mod key_path;
+pub mod logs;
+mod overlay;
+mod problem;
+mod resolve;
+mod setting;
+mod settings;
+mod signals;
+
+pub use args::Args;
+pub use assembly::{Assembly, Bootstrap, prepare_process};
+pub use config::{BackendSettings, Configuration, LogFormat, LogLevel, PtySettings, Shown, TargetSettings, TextStyle};
+pub use environment::Environment;
+pub use problem::{Origin, Problem, Problems};
+pub use settings::known_keys;
+pub use signals::end_on_signals;

@@ -1,0 +1,222 @@
+//! The typed configuration that the rest of the server reads.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sessiond_core::{Limits, TargetName};
+
+use crate::key_path::KeyPath;
+use crate::problem::Origin;
+use crate::settings::{PTY, SERVER, TARGET};
+
+/// The name of the target that is there without any configuration: this machine.
+pub(crate) const LOCAL: &str = "local";
+
+/// Everything that can be configured, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The registry's limits: `[limits]`.
+    pub limits: Limits,
+    /// The targets by name, the disabled ones included: `[targets.NAME]`.
+    pub targets: BTreeMap<TargetName, TargetSettings>,
+    /// How MCP results read: `mcp.text`.
+    pub text: TextStyle,
+    /// From which level on to log: `log.level`.
+    pub log_level: LogLevel,
+    /// How log lines look: `log.format`.
+    pub log_format: LogFormat,
+    pub(crate) origins: BTreeMap<KeyPath, Origin>,
+}
+
+/// One target's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetSettings {
+    /// Whether it is there at all.
+    pub enabled: bool,
+    /// The kind of backend, with its own settings.
+    pub backend: BackendSettings,
+}
+
+/// The settings of one kind of backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackendSettings {
+    /// This machine: sessions on pseudo-terminals, commands on pipes.
+    Pty(PtySettings),
+    /// The scripted backend, for tests of whole servers.
+    #[cfg(feature = "fake")]
+    Fake,
+}
+
+impl BackendSettings {
+    /// The word for the backend.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pty(_) => "pty",
+            #[cfg(feature = "fake")]
+            Self::Fake => "fake",
+        }
+    }
+
+    /// The settings of `pty`, where it is that.
+    pub fn as_pty(&self) -> Option<&PtySettings> {
+        match self {
+            Self::Pty(pty) => Some(pty),
+            #[cfg(feature = "fake")]
+            Self::Fake => None,
+        }
+    }
+
+    pub(crate) fn as_pty_mut(&mut self) -> Option<&mut PtySettings> {
+        match self {
+            Self::Pty(pty) => Some(pty),
+            #[cfg(feature = "fake")]
+            Self::Fake => None,
+        }
+    }
+}
+
+/// The settings of the backend `pty`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtySettings {
+    /// The shell that runs commands; else `$SHELL`, else `/bin/sh`.
+    pub shell: Option<PathBuf>,
+    /// Where commands run that name no directory; else where the server runs.
+    pub cwd: Option<PathBuf>,
+    /// Variables for every child, over the server's own.
+    pub env: BTreeMap<String, String>,
+    /// How long to read on after a leader's exit while others hold its terminal or pipes (SR56).
+    pub linger: Duration,
+    /// How long a write waits for a program that takes nothing (SF02).
+    pub write_stall: Duration,
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant),*
+        }
+
+        impl $name {
+            /// The words that the configuration takes.
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),*];
+
+            /// The word for this.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+
+            /// What a word stands for.
+            pub(crate) fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// How much output the text beside a structured result repeats.
+    TextStyle {
+        /// Little output as a whole; of more only where it stands.
+        Short = "short",
+        /// All of it, for clients that show their model the text alone.
+        Full = "full",
+    }
+}
+
+words! {
+    /// From which level on to log.
+    LogLevel {
+        /// Nothing.
+        Off = "off",
+        /// What the server could not do.
+        Error = "error",
+        /// What somebody should look at.
+        Warn = "warn",
+        /// Starts and ends.
+        Info = "info",
+        /// Each call.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+}
+
+words! {
+    /// How log lines look.
+    LogFormat {
+        /// For people.
+        Text = "text",
+        /// One JSON object a line.
+        Json = "json",
+    }
+}
+
+impl Default for PtySettings {
+    fn default() -> Self {
+        let adapter = sessiond_pty::Config::default();
+        Self { shell: None, cwd: None, env: BTreeMap::new(), linger: adapter.linger, write_stall: adapter.write_stall }
+    }
+}
+
+impl Default for TargetSettings {
+    fn default() -> Self {
+        Self { enabled: true, backend: BackendSettings::Pty(PtySettings::default()) }
+    }
+}
+
+impl Default for Configuration {
+    /// What holds without a file and without variables: one target, this machine.
+    fn default() -> Self {
+        let local = TargetName::new(LOCAL).map(|name| (name, TargetSettings::default()));
+        Self {
+            limits: Limits::default(),
+            targets: local.into_iter().collect(),
+            text: TextStyle::Short,
+            log_level: LogLevel::Warn,
+            log_format: LogFormat::Text,
+            origins: BTreeMap::new(),
+        }
+    }
+}
+
+/// One key as it stands in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The key's full path.
+    pub key: String,
+    /// Its value as TOML; `None` where nothing is set. Of a table of variables the names alone.
+    pub value: Option<String>,
+    /// Who set it; `None` for a default.
+    pub origin: Option<Origin>,
+    /// What it is for, in one line.
+    pub about: &'static str,
+}
+
+impl Configuration {
+    /// Every key, in the order of the documentation, with its value and who set it.
+    pub fn shown(&self) -> Vec<Shown> {
+        let mut shown: Vec<_> = SERVER
+            .iter()
+            .map(|setting| self.row(KeyPath::of(setting.name), setting.about, setting.show(self)))
+            .collect();
+        for (name, target) in &self.targets {
+            let path = |key| KeyPath::of_target(name.as_str(), key);
+            shown.extend(TARGET.iter().map(|own| self.row(path(own.name), own.about, own.show(target))));
+            let pty = target.backend.as_pty().into_iter();
+            shown.extend(
+                pty.flat_map(|pty| PTY.iter().map(|own| self.row(path(own.name), own.about, own.show(pty)))),
+            );
+        }
+        shown
+    }
+
+    fn row(&self, path: KeyPath, about: &'static str, value: Option<String>) -> Shown {
+        // A table of variables has as many origins as variables; the first one found stands for all.
+        let of_table = |(at, _): &(&KeyPath, &Origin)| at.0.starts_with(&path.0);
+        let origin = self.origins.iter().find(of_table).map(|(_, origin)| origin.clone());
+        Shown { key: path.to_string(), value, origin, about }
+    }
+}

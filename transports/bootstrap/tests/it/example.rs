@@ -1,0 +1,60 @@
+//! The documented example holds every key, with its default.
+
+use sessiond_bootstrap::known_keys;
+
+use crate::support::{Written, from_text};
+
+const EXAMPLE: &str = include_str!("../../../../docs/config.example.toml");
+
+/// The example with every key in force. Keys stand behind a `#` without a space, prose behind one with it.
+fn in_force() -> String {
+    EXAMPLE.lines().map(|line| line.strip_prefix('#').filter(|key| !key.starts_with(' ')).unwrap_or(line)).fold(
+        String::new(),
+        |mut text, line| {
+            text.push_str(line);
+            text.push('\n');
+            text
+        },
+    )
+}
+
+#[test]
+fn the_example_changes_nothing_as_it_stands() {
+    let as_it_stands = from_text(EXAMPLE).unwrap();
+    assert!(as_it_stands.shown().iter().all(|shown| shown.origin.is_none()));
+}
+
+#[test]
+fn the_example_holds_every_known_key() {
+    let configuration = from_text(&in_force()).unwrap();
+    let set: Vec<_> =
+        configuration.shown().into_iter().filter(|shown| shown.origin.is_some()).map(|shown| shown.key).collect();
+    assert_eq!(set, known_keys());
+}
+
+#[test]
+fn the_example_shows_each_default() {
+    let defaults = from_text("").unwrap().shown();
+    let shown = from_text(&in_force()).unwrap().shown();
+    for (default, shown) in defaults.into_iter().zip(shown) {
+        // A key that is not set by default has an example of a value instead.
+        if default.value.is_some() {
+            assert_eq!((&shown.key, &shown.value), (&default.key, &default.value));
+        }
+    }
+}
+
+#[test]
+fn each_known_key_can_be_set_by_the_variable_of_its_name() {
+    let file = Written::new(&in_force());
+    for shown in file.load(&[]).unwrap().shown() {
+        let variable = format!("SESSIOND_{}", shown.key.to_uppercase().replace('.', "__"));
+        let (variable, value) = match shown.key.as_str() {
+            "targets.local.env" => (format!("{variable}__PAGER"), "less".to_owned()),
+            _ => (variable, shown.value.unwrap().replace('"', "")),
+        };
+        let set = file.load(&[(&variable, &value)]).unwrap().shown();
+        let set = set.into_iter().find(|set| set.key == shown.key).unwrap();
+        assert_eq!(set.origin.unwrap().to_string().split(':').next(), Some(variable.as_str()));
+    }
+}
