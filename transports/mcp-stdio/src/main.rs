@@ -1,2 +1,66 @@
-//! Placeholder while the workspace is laid.
-fn main() {}
+//! `sessiond-mcp-stdio`: sessions for AI agents over MCP on stdin and stdout, and the same tools from a command line.
+//!
+//! - `cli`: the command line
+//! - `serve`: the server, from its first byte to the last process it started; `greeting`: what a person sees who
+//!   starts it by hand
+//! - `check`, `tools`, `call`: the other subcommands; `follow`: a session's output until its end
+//! - `stdout`: the only place that prints
+//!
+//! One thread: the work of a call is less than the cost of handing it to another.
+
+mod call;
+mod check;
+mod cli;
+mod follow;
+mod greeting;
+mod serve;
+mod stdout;
+mod tools;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use sessiond_bootstrap::{Args, Bootstrap, Environment};
+
+use crate::cli::{Cli, Command};
+
+/// Something that was asked for went wrong.
+const FAILURE: u8 = 1;
+
+fn main() -> ExitCode {
+    let ended = sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::parse()));
+    ended.unwrap_or_else(|error| {
+        // A person reads it, or a client's log; there may be nobody.
+        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        ExitCode::from(FAILURE)
+    })
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        None => on_runtime(serve::serve(load(&cli.common)?)),
+        Some(Command::Call(call)) => {
+            let arguments = call.arguments()?;
+            on_runtime(call::call(load(&cli.common)?, call.tool, arguments))
+        }
+        Some(Command::Check) => on_runtime(check::check(Bootstrap::load(&cli.common, Environment::capture()))),
+        Some(Command::Tools(form)) => on_runtime(tools::print(form)),
+    }
+}
+
+/// The configuration, with logs as it wants them.
+fn load(common: &Args) -> anyhow::Result<Bootstrap> {
+    let bootstrap = Bootstrap::load(common, Environment::capture())?;
+    bootstrap.start_logs();
+    Ok(bootstrap)
+}
+
+/// Runs to the end, and leaves without waiting for a read of stdin that may never return.
+fn on_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
+    let ended = runtime.block_on(work);
+    runtime.shutdown_background();
+    ended
+}

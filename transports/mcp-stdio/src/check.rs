@@ -1,0 +1,98 @@
+//! `check`: what holds, where it comes from, and whether each target can run something.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use sessiond_bootstrap::{Bootstrap, Problems};
+use sessiond_core::{Availability, Call, ListTargets, Machine, Service, Target, TargetStatus};
+use tokio::time::Instant;
+
+use crate::serve::owner;
+use crate::{FAILURE, stdout};
+
+/// How long a target may take to say how it does.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Prints what holds and what is wrong.
+///
+/// # Errors
+/// stdout cannot be written to.
+pub(crate) async fn check(loaded: Result<Bootstrap, Problems>) -> anyhow::Result<ExitCode> {
+    let (text, wrong) = match loaded {
+        Ok(bootstrap) => report(&bootstrap).await,
+        Err(Problems(problems)) => {
+            let lines: Vec<_> = problems.iter().map(|problem| format!("  {problem}\n")).collect();
+            (format!("the configuration is wrong:\n{}", lines.concat()), lines.len())
+        }
+    };
+    let verdict = match wrong {
+        0 => "everything is in order".to_owned(),
+        1 => "1 thing is wrong".to_owned(),
+        many => format!("{many} things are wrong"),
+    };
+    stdout::print(&format!("{text}\n{verdict}\n"))?;
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILURE) })
+}
+
+async fn report(bootstrap: &Bootstrap) -> (String, usize) {
+    bootstrap.start_logs();
+    let mut text = configuration(bootstrap);
+    text.push('\n');
+    let wrong = match targets(bootstrap).await {
+        Ok(targets) => {
+            // Writing to a string cannot fail.
+            for target in &targets {
+                let _ = writeln!(text, "{}", line(target));
+            }
+            targets.iter().filter(|target| target.status.availability == Availability::Offline).count()
+        }
+        Err(error) => {
+            let _ = writeln!(text, "{error}");
+            1
+        }
+    };
+    (text, wrong)
+}
+
+/// Each key with its value, and who set it where that is not the default.
+fn configuration(bootstrap: &Bootstrap) -> String {
+    let file = bootstrap.file.as_ref().map(|path| path.display().to_string());
+    let mut text = match file {
+        Some(path) if bootstrap.has_file() => format!("configuration: {path}\n"),
+        Some(path) => format!("configuration: defaults (there is no {path})\n"),
+        None => "configuration: defaults (no home directory to look in)\n".to_owned(),
+    };
+    for shown in bootstrap.configuration.shown() {
+        let value = shown.value.unwrap_or_else(|| "(not set)".to_owned());
+        let origin = shown.origin.map(|origin| format!("  from {origin}")).unwrap_or_default();
+        let _ = writeln!(text, "  {:<34} {value}{origin}", shown.key);
+    }
+    text
+}
+
+async fn targets(bootstrap: &Bootstrap) -> sessiond_core::Result<Vec<Target>> {
+    let assembly = bootstrap.assemble()?;
+    let cx = Call { deadline: Instant::now() + PATIENCE, ..Call::new(owner()) };
+    let targets = assembly.registry.list_targets(&cx, ListTargets::default()).await;
+    assembly.shutdown().await;
+    targets
+}
+
+fn line(Target { info, status }: &Target) -> String {
+    let TargetStatus { availability, detail, machine } = status;
+    let state = match availability {
+        Availability::Online => "online",
+        Availability::Offline => "offline",
+        Availability::Unknown => "not asked",
+    };
+    let facts = machine.iter().flat_map(facts).chain(detail.clone()).collect::<Vec<_>>().join(", ");
+    let separator = if facts.is_empty() { "" } else { ": " };
+    format!("target {} ({}) is {state}{separator}{facts}", info.name, info.backend)
+}
+
+fn facts(machine: &Machine) -> impl Iterator<Item = String> {
+    let Machine { os, arch, hostname, shell } = machine.clone();
+    let named = |name: &'static str| move |value: String| format!("{name} {value}");
+    [os, arch, hostname.map(named("host")), shell.map(named("shell"))].into_iter().flatten()
+}

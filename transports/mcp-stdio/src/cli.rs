@@ -1,0 +1,88 @@
+//! The command line.
+
+use std::io::Read;
+
+use anyhow::{Context, bail};
+use clap::{Parser, Subcommand};
+use serde_json::{Map, Value};
+use sessiond_bootstrap::Args;
+
+const EXAMPLES: &str = "\
+Examples:
+  Register with Claude Code, which then starts it when it needs it:
+      claude mcp add sessiond -- sessiond-mcp-stdio
+  See whether everything is in order:
+      sessiond-mcp-stdio check
+  Run a session here, and see its output until it ends:
+      sessiond-mcp-stdio call session_start '{\"command\": \"echo hello\", \"client_token\": \"local\"}'
+  Run a command, and take its result apart:
+      sessiond-mcp-stdio call execute_command '{\"command\": \"uname -a\", \"client_token\": \"local\"}' | jq .stdout
+
+The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with it whatever it has started.";
+
+/// Sessions for AI agents over MCP on stdin and stdout
+///
+/// Without a subcommand it serves: an MCP client starts it and speaks with it on stdin and stdout. Logs go to stderr.
+#[derive(Debug, Parser)]
+#[command(name = "sessiond-mcp-stdio", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Args,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What it can do besides serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the tools
+    Tools(Form),
+    /// Check the configuration and each target; exit code 1 when something is wrong
+    Check,
+    /// Call one tool and print its result as JSON; exit code 1 when it fails
+    ///
+    /// Sessions live as long as the server that started them, which here is this one call. So `session_start` follows
+    /// the session's output until it ends, and exits with the session's exit code; Ctrl-C stops the session.
+    Call(Call),
+}
+
+/// How to show the tools.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct Form {
+    /// As a Markdown table
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// As the result of tools/list, with the schemas
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// One call.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Call {
+    /// The tool's name; `sessiond-mcp-stdio tools` lists them
+    pub(crate) tool: String,
+    /// Its arguments, a JSON object; - reads it from stdin
+    #[arg(value_name = "JSON", default_value = "{}")]
+    json: String,
+}
+
+impl Call {
+    /// The arguments, parsed.
+    ///
+    /// # Errors
+    /// They are no JSON object, or stdin cannot be read.
+    pub(crate) fn arguments(&self) -> anyhow::Result<Map<String, Value>> {
+        let mut text = String::new();
+        if self.json == "-" {
+            std::io::stdin().read_to_string(&mut text).context("reading the arguments from stdin")?;
+        } else {
+            text.clone_from(&self.json);
+        }
+        match serde_json::from_str(&text).context("the arguments are no JSON")? {
+            Value::Object(arguments) => Ok(arguments),
+            _ => bail!("the arguments are no JSON object, such as {{\"client_token\": \"local\"}}"),
+        }
+    }
+}

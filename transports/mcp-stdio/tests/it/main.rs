@@ -1,0 +1,16 @@
+//! The real binary, as clients, people and init systems meet it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a panic is how a test reports a surprise"
+)]
+
+mod call;
+mod check;
+mod command_line;
+mod ending;
+mod protocol;
+mod support;
