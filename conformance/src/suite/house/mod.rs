@@ -1,0 +1,160 @@
+//! Houses: a sessiond over one backend, reached through one transport, opened anew for each stage.
+
+mod in_process;
+mod stdio;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sessiond_core::{Capabilities, Capability, Limits};
+
+pub(crate) use in_process::connect;
+
+use super::mutant::Fault;
+use super::scenario::Need;
+use super::stage::Stage;
+
+/// Where the work runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BackendKind {
+    /// The scripted backend.
+    Fake,
+    /// This machine.
+    Pty,
+}
+
+/// How a sessiond is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TransportKind {
+    /// The registry and the tool layer in this process.
+    InProcess,
+    /// The binary, over its standard input and output.
+    Stdio,
+}
+
+impl BackendKind {
+    /// Every backend that there is.
+    pub const ALL: &[Self] = &[Self::Fake, Self::Pty];
+
+    /// The name in the table and in a configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fake => "fake",
+            Self::Pty => "pty",
+        }
+    }
+
+    /// What it can do.
+    pub fn capabilities(self) -> Capabilities {
+        use Capability::{Commands, Eof, Resize, Sessions, Signals, Write};
+        match self {
+            Self::Fake | Self::Pty => Capabilities::of(&[Sessions, Commands, Write, Eof, Resize, Signals]),
+        }
+    }
+}
+
+impl TransportKind {
+    /// Every transport that there is.
+    pub const ALL: &[Self] = &[Self::InProcess, Self::Stdio];
+
+    /// The name in the table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InProcess => "in-process",
+            Self::Stdio => "stdio",
+        }
+    }
+}
+
+/// What a stage is to be like, where that differs from the defaults.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The registry's bounds.
+    pub limits: Limits,
+    /// How long the end of a session waits for others that keep its terminal open (SR56).
+    pub linger: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { limits: Limits::default(), linger: Duration::from_secs(2) }
+    }
+}
+
+/// Opens stages.
+#[async_trait]
+pub(crate) trait Opener: Send + Sync {
+    async fn open(&self, backend: BackendKind, settings: Settings) -> Stage;
+}
+
+/// Where a scenario gets its stages from.
+#[derive(Clone)]
+pub struct House {
+    backend: BackendKind,
+    transport: TransportKind,
+    server: PathBuf,
+    opener: Arc<dyn Opener>,
+}
+
+impl House {
+    /// The house of a pair; `server` is the binary that is to be tested.
+    pub fn new(backend: BackendKind, transport: TransportKind, server: PathBuf) -> Self {
+        let opener: Arc<dyn Opener> = match transport {
+            TransportKind::InProcess => Arc::new(in_process::InProcess::default()),
+            TransportKind::Stdio => Arc::new(stdio::Stdio::new(server.clone())),
+        };
+        Self { backend, transport, server, opener }
+    }
+
+    /// A house in this process with a fault built in; for a fault in the server's lines, the binary behind one.
+    pub fn faulty(backend: BackendKind, fault: Fault, server: PathBuf) -> Self {
+        let (transport, opener): (_, Arc<dyn Opener>) = match fault {
+            Fault::Line(_) => (TransportKind::Stdio, Arc::new(stdio::Stdio::faulty(server.clone(), fault))),
+            _ => (TransportKind::InProcess, Arc::new(in_process::InProcess::faulty(fault))),
+        };
+        Self { backend, transport, server, opener }
+    }
+
+    /// The same transport over another backend.
+    pub fn over(&self, backend: BackendKind) -> Self {
+        Self::new(backend, self.transport, self.server.clone())
+    }
+
+    /// The same backend without any transport: what every transport must agree with.
+    pub fn in_process(&self) -> Self {
+        Self::new(self.backend, TransportKind::InProcess, self.server.clone())
+    }
+
+    /// Where the work runs.
+    pub fn backend(&self) -> BackendKind {
+        self.backend
+    }
+
+    /// How it is reached.
+    pub fn transport(&self) -> TransportKind {
+        self.transport
+    }
+
+    /// Whether it has what a scenario needs.
+    pub fn has(&self, need: Need) -> bool {
+        match need {
+            Need::Backend(capability) => self.backend.capabilities().has(capability),
+            Need::Owners => self.transport == TransportKind::InProcess,
+            Need::Process => self.transport == TransportKind::Stdio,
+            Need::Shell => self.backend == BackendKind::Pty,
+            Need::Scripted => self.backend == BackendKind::Fake,
+        }
+    }
+
+    /// A sessiond with one target, `local`, and default settings.
+    pub async fn open(&self) -> Stage {
+        self.open_with(Settings::default()).await
+    }
+
+    /// A sessiond with one target, `local`.
+    pub async fn open_with(&self, settings: Settings) -> Stage {
+        self.opener.open(self.backend, settings).await
+    }
+}

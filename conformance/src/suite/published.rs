@@ -1,0 +1,41 @@
+//! The published structures, as they stand in `contracts/`, and how ours are compared with them.
+
+use serde_json::Value;
+
+/// `session_read` as Agenterm publishes it.
+pub fn session_read() -> Value {
+    parse(include_str!("../../contracts/session_read.json"))
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("a published structure is no JSON: {error}"))
+}
+
+/// Leaves out of a listed tool what no published structure has: descriptions, titles, the dialect, and the optional
+/// inputs that we have added.
+pub fn strip(tool: &mut Value, added: &[&str]) {
+    if let Some(inputs) = tool.pointer_mut("/inputSchema/properties").and_then(Value::as_object_mut) {
+        inputs.retain(|name, _| !added.contains(&name.as_str()));
+    }
+    for schema in ["/inputSchema", "/outputSchema"] {
+        if let Some(schema) = tool.pointer_mut(schema) {
+            plain(schema);
+        }
+    }
+}
+
+/// Removes descriptions, titles and dialects, however deep; a property of such a name stays.
+fn plain(schema: &mut Value) {
+    let Some(all) = schema.as_object_mut() else { return };
+    for name in ["description", "title", "$schema"] {
+        if all.get(name).is_some_and(Value::is_string) {
+            all.remove(name);
+        }
+    }
+    if let Some(properties) = all.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(plain);
+    }
+    if let Some(items) = all.get_mut("items") {
+        plain(items);
+    }
+}

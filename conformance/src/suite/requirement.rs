@@ -1,0 +1,84 @@
+//! The requirements in force, by id.
+
+/// What decides a requirement, and so how often it is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axes {
+    /// Backend and transport: proven for each pair.
+    Both,
+    /// The backend alone: proven in process for each.
+    Backend,
+    /// The transport alone: proven for each, over the scripted backend.
+    Transport,
+    /// Neither: proven once, in process over the scripted backend.
+    Neither,
+}
+
+/// A requirement that is in force.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirement {
+    /// Its id in the requirements.
+    pub id: &'static str,
+    /// What it asks, in a few words.
+    pub sentence: &'static str,
+    /// What decides it.
+    pub axes: Axes,
+}
+
+const fn requirement(id: &'static str, axes: Axes, sentence: &'static str) -> Requirement {
+    Requirement { id, sentence, axes }
+}
+
+/// Every requirement in force: sections A and D, EX01, EX04.
+pub const IN_FORCE: &[Requirement] = &[
+    requirement("SR01", Axes::Transport, "session_read has the published name, annotations, inputs and outputs"),
+    requirement("SR02", Axes::Transport, "the tool list asks for client_token; a scoped one does not"),
+    requirement("SR03", Axes::Transport, "an unknown property is refused with the nearest known one"),
+    requirement("SR04", Axes::Transport, "max_bytes and until are optional inputs; view is none"),
+    requirement("SR05", Axes::Both, "structured content fits the output schema; an error has none"),
+    requirement("SR10", Axes::Transport, "wait_ms is 0 to 20000, never clamped"),
+    requirement("SR11", Axes::Transport, "a negative or broken cursor is refused"),
+    requirement("SR12", Axes::Transport, "management access must name the client_token"),
+    requirement("SR13", Axes::Neither, "scoped access selects its own target; another's is not found"),
+    requirement("SR14", Axes::Neither, "unknown, expired, foreign and misnamed sessions get one answer"),
+    requirement("SR20", Axes::Both, "a chain of reads from 0 is the whole stream"),
+    requirement("SR21", Axes::Both, "reading consumes nothing and disturbs nobody"),
+    requirement("SR22", Axes::Both, "a cursor behind the end is refused with the end"),
+    requirement("SR23", Axes::Both, "output never ends inside a character; each bad byte is one U+FFFD"),
+    requirement("SR24", Axes::Both, "a held-back tail alone ends no wait"),
+    requirement("SR25", Axes::Backend, "the output is the terminal's, echo included"),
+    requirement("SR30", Axes::Both, "the newest 1,048,576 bytes are kept"),
+    requirement("SR31", Axes::Both, "truncated says that the asked cursor was dropped, and nothing else"),
+    requirement("SR32", Axes::Backend, "exactly the limit drops nothing, one more drops one"),
+    requirement("SR33", Axes::Backend, "a session without a reader is neither blocked nor killed"),
+    requirement("SR34", Axes::Both, "a command keeps its first 1 MiB"),
+    requirement("SR40", Axes::Both, "a wait ends with output or the end; its expiry is a success"),
+    requirement("SR41", Axes::Both, "a wait delays nobody, and a cancelled one ends"),
+    requirement("SR50", Axes::Both, "done and the terminal fields belong together"),
+    requirement("SR51", Axes::Both, "a read that stops before the last byte is not done"),
+    requirement("SR52", Axes::Both, "the end comes after the last byte"),
+    requirement("SR53", Axes::Both, "the exit code is the process's own, or -1"),
+    requirement("SR54", Axes::Both, "timed_out and canceled only when confirmed; lost is neither"),
+    requirement("SR55", Axes::Both, "a clean end has no error"),
+    requirement("SR56", Axes::Backend, "children that keep the terminal end it after a bounded grace"),
+    requirement("SR60", Axes::Both, "finished records expire, running ones never"),
+    requirement("SR61", Axes::Both, "a restart makes every id unknown"),
+    requirement("SF01", Axes::Backend, "a session starts in the documented surroundings, or not at all"),
+    requirement("SF02", Axes::Both, "a write is whole, in order, and says what was taken"),
+    requirement("SF03", Axes::Both, "a stop is idempotent, verified, and leaves nobody"),
+    requirement("SF04", Axes::Both, "a command has a full result however it ends"),
+    requirement("SF05", Axes::Both, "lists let a caller find its sessions and targets again"),
+    requirement("SF06", Axes::Both, "at most 64 run, and none is evicted"),
+    requirement("SF07", Axes::Both, "start, write and control read what came of them"),
+    requirement("AL01", Axes::Both, "the same call gives the same result everywhere"),
+    requirement("AL02", Axes::Transport, "every tool is described whole and the list is small"),
+    requirement("AL03", Axes::Both, "errors are of the closed set, with kind and advice"),
+    requirement("AL04", Axes::Transport, "stdout is the protocol's; children inherit no descriptor"),
+    requirement("AL05", Axes::Both, "the server's end ends every session"),
+    requirement("EX01", Axes::Both, "until ends a wait by pattern, quiet or end"),
+    requirement("EX04", Axes::Both, "sessions are steered: interrupt, eof, resize, signals, keys"),
+];
+
+/// The requirement of an id.
+pub fn find(id: &str) -> Option<&'static Requirement> {
+    IN_FORCE.iter().find(|requirement| requirement.id == id)
+}

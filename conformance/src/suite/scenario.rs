@@ -1,0 +1,72 @@
+//! A scenario: one function that proves one requirement, or a part of it.
+
+use futures_util::future::BoxFuture;
+use sessiond_core::Capability;
+
+use super::house::House;
+
+/// What a scenario needs beside a sessiond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The backend can do this.
+    Backend(Capability),
+    /// The transport lets other owners in, so that a scenario can be several.
+    Owners,
+    /// The server is a process of its own, which can be looked at and ended.
+    Process,
+    /// A real shell on a real machine.
+    Shell,
+    /// The scripted backend, which can do what no shell can.
+    Scripted,
+}
+
+impl Need {
+    /// The name in the table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Backend(capability) => capability.as_str(),
+            Self::Owners => "owners",
+            Self::Process => "process",
+            Self::Shell => "shell",
+            Self::Scripted => "script",
+        }
+    }
+}
+
+/// One proof.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    /// The requirement that it proves.
+    pub id: &'static str,
+    /// What happens, as a sentence.
+    pub title: &'static str,
+    /// Without these it does not apply.
+    pub needs: &'static [Need],
+    /// It fails by panicking.
+    pub run: fn(House) -> BoxFuture<'static, ()>,
+}
+
+/// A scenario with the usual need: sessions that can be started.
+pub(super) const fn session(
+    id: &'static str,
+    title: &'static str,
+    run: fn(House) -> BoxFuture<'static, ()>,
+) -> Scenario {
+    Scenario { id, title, needs: &[Need::Backend(Capability::Sessions)], run }
+}
+
+/// A scenario that needs commands.
+pub(super) const fn command(
+    id: &'static str,
+    title: &'static str,
+    run: fn(House) -> BoxFuture<'static, ()>,
+) -> Scenario {
+    Scenario { id, title, needs: &[Need::Backend(Capability::Commands)], run }
+}
+
+impl Scenario {
+    /// The same with these needs instead.
+    pub(super) const fn needing(self, needs: &'static [Need]) -> Self {
+        Self { needs, ..self }
+    }
+}

@@ -1,0 +1,196 @@
+//! What holds for all tools and all transports (AL01 to AL05).
+
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+use sessiond_core::{Cause, ErrorKind, Wait, decode};
+
+use crate::suite::client::ToolResult;
+use crate::suite::house::{BackendKind, House};
+use crate::suite::scenario::{Need, Scenario, session};
+use crate::suite::stage::{LONG, Stage, end, for_output, until};
+
+pub(super) const SCENARIOS: &[Scenario] = &[
+    session("AL01", "a whole life reads the same on every transport", |house| transcript(house).boxed()),
+    session("AL02", "every tool is described whole", |house| described(house).boxed()),
+    session("AL02", "the list of local tools is at most 30 KB, and no tool 5 KB", |house| small(house).boxed()),
+    session("AL03", "errors are of the closed set, with advice and without structure", |house| errors(house).boxed()),
+    session("AL04", "every line is a message, at the chattiest log level", |house| lines(house).boxed())
+        .needing(&[Need::Process]),
+    session("AL04", "children inherit no descriptor, and the original limit", |house| inherited(house).boxed())
+        .needing(&[Need::Process]),
+    session("AL05", "the end of the server ends every session", |house| ended(house).boxed()),
+];
+
+/// One life of a session and a command, as its results and nothing of the moment.
+async fn life(stage: &Stage) -> Vec<Value> {
+    let session = stage.start_until("echo ready; read line; echo got $line; exit 3", "ready\r\n").await;
+    let on = |more: Value| {
+        let mut all = json!({ "session_id": session.to_string(), "client_token": "local" });
+        if let (Some(all), Value::Object(more)) = (all.as_object_mut(), more) {
+            all.extend(more);
+        }
+        all
+    };
+    stage.write(session, "x\r", Wait::default()).await.unwrap();
+    stage.read(session, 0, until(LONG, end())).await;
+    let calls = [
+        ("session_read", on(json!({ "max_bytes": 4 }))),
+        ("session_read", on(json!({ "cursor": 4, "until": { "pattern": "x" } }))),
+        ("session_read", on(json!({ "cursor": 10_000 }))),
+        ("session_write", on(json!({ "input": "late" }))),
+        ("session_control", on(json!({ "action": "interrupt" }))),
+        ("session_stop", on(json!({}))),
+        ("execute_command", json!({ "command": "echo out; echo err >&2; exit 4", "client_token": "local" })),
+        ("session_start", json!({ "command": "", "client_token": "local" })),
+        ("session_start", json!({ "command": "true", "client_token": "nowhere" })),
+    ];
+    let mut said = Vec::new();
+    for (name, arguments) in calls {
+        let ToolResult { structured, text, is_error, meta } = stage.tool(name, arguments).await;
+        let told = format!("{} {text} {is_error} {meta:?}", structured.unwrap_or_default());
+        said.push(Value::from(told.replace(&session.to_string(), "SESSION")));
+    }
+    said
+}
+
+async fn transcript(house: House) {
+    let stage = house.open().await;
+    let expected = life(&house.in_process().open().await).await;
+    assert_eq!(life(&stage).await, expected);
+}
+
+async fn described(house: House) {
+    let stage = house.open().await;
+    let tools = stage.client.tools().await;
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let family = [
+        "list_clients",
+        "execute_command",
+        "session_start",
+        "session_read",
+        "session_write",
+        "session_control",
+        "session_stop",
+        "session_list",
+    ];
+    assert_eq!(names, family, "a family is listed when it has a target, and no other is");
+    for tool in &tools {
+        let name = &tool["name"];
+        assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name} has a title");
+        assert!(tool["description"].as_str().is_some_and(|about| about.len() > 100), "{name} is described");
+        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+            assert!(tool["annotations"][hint].is_boolean(), "{name} has {hint}");
+        }
+        for schema in ["inputSchema", "outputSchema"] {
+            let mut missing = Vec::new();
+            undescribed(&tool[schema], "", &mut missing);
+            assert_eq!(missing, Vec::<String>::new(), "{name} {schema}");
+        }
+    }
+}
+
+fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}/{name}");
+        if property["description"].as_str().is_none_or(str::is_empty) {
+            missing.push(path.clone());
+        }
+        undescribed(property, &path, missing);
+        undescribed(&property["items"], &path, missing);
+    }
+}
+
+async fn small(house: House) {
+    let stage = house.open().await;
+    let tools = stage.client.tools().await;
+    for tool in &tools {
+        assert!(tool.to_string().len() <= 5 * 1024, "{} has {} bytes", tool["name"], tool.to_string().len());
+    }
+    let all = Value::from(tools).to_string().len();
+    assert!(all <= 30 * 1024, "the list has {all} bytes");
+}
+
+async fn errors(house: House) {
+    let stage = house.open().await;
+    let session = stage.start("exit 0").await;
+    stage.to_end(session).await;
+    let on = json!({ "session_id": session.to_string(), "client_token": "local", "input": "x" });
+    for (name, arguments, kind) in [
+        ("session_read", json!({ "session_id": "x", "client_token": "local" }), ErrorKind::NotFound),
+        ("session_read", json!({ "client_token": "local" }), ErrorKind::InvalidArgument),
+        ("session_start", json!({ "command": "true", "client_token": "nowhere" }), ErrorKind::NotFound),
+        ("session_start", json!({ "native_id": "x", "client_token": "local" }), ErrorKind::Unsupported),
+        ("session_write", on, ErrorKind::FailedPrecondition),
+    ] {
+        let result = stage.tool(name, arguments).await;
+        assert_eq!((result.is_error, result.kind()), (true, Some(kind.as_str())), "{name}: {}", result.text);
+        assert!(result.structured.is_none() && result.text.len() > 20, "{name}: {}", result.text);
+        assert!(!result.text.contains("src/") && !result.text.contains("panicked"), "{name}: {}", result.text);
+    }
+    let unknown = stage.client.call("session_reed", json!({})).await.unwrap_err();
+    assert!(unknown.to_string().contains("session_read"), "an unknown tool is answered with the nearest: {unknown}");
+}
+
+async fn lines(house: House) {
+    let mut stage = house.open().await;
+    let session = stage.start_until("echo ready; cat", "ready").await;
+    stage.write(session, "x\r", for_output(LONG)).await.unwrap();
+    stage.tool("session_read", json!({ "broken": true })).await;
+    stage.stop(session, LONG).await;
+    stage.close().await;
+    for line in stage.client.lines() {
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no message: {line:?}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line:?}");
+    }
+}
+
+async fn inherited(house: House) {
+    // Only a real shell can look.
+    let stage = house.over(BackendKind::Pty).open().await;
+    let result = stage.execute("ls /proc/$$/fd; ulimit -Sn").await;
+    let said = decode(&result.stdout);
+    let mut lines: Vec<&str> = said.lines().collect();
+    let limit = lines.pop().unwrap_or_default();
+    assert_eq!(lines, ["0", "1", "2"], "its own three, and nothing of the server's");
+    let own = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let own = own.lines().find(|line| line.starts_with("Max open files")).unwrap_or_default();
+    assert!(
+        own.split_whitespace().any(|word| word == limit),
+        "{limit} is the limit that the server was started with: {own}"
+    );
+}
+
+async fn ended(house: House) {
+    let mut stage = house.open().await;
+    let sessions =
+        futures_util::future::join_all((0..5).map(|_| stage.start_until("echo ready; sleep 1000", "ready"))).await;
+    let began = Instant::now();
+    let children = stage.pid().map(children);
+    let code = stage.close().await;
+    assert!(began.elapsed() < Duration::from_secs(20));
+    match children {
+        Some(children) => {
+            assert_eq!(code, Some(0), "a clean end");
+            let alive: Vec<u32> = children.into_iter().filter(|pid| lives(*pid)).collect();
+            assert_eq!(alive, Vec::<u32>::new(), "no process is left behind");
+        }
+        None => {
+            for session in sessions {
+                let ended = stage.to_end(session).await.1;
+                assert_eq!(ended.cause, Cause::Shutdown { confirmed: true });
+            }
+        }
+    }
+}
+
+/// The children of a process.
+fn children(pid: u32) -> Vec<u32> {
+    let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    listed.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn lives(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}

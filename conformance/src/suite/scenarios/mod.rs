@@ -1,0 +1,41 @@
+//! Every scenario, by group. One file a group; each scenario says which requirement it proves.
+//!
+//! - `tools`: how tools are listed and what arguments they take
+//! - `owners`: whose sessions they are
+//! - `reading`, `retention`, `waiting`, `ending`, `life`: the output of a session, from its first byte to its expiry
+//! - `family`: starting, writing, stopping, running commands, listing
+//! - `until`, `control`: waiting for something particular, steering
+//! - `everywhere`: what holds for all tools and transports
+
+mod control;
+mod ending;
+mod everywhere;
+mod family;
+mod life;
+mod owners;
+mod reading;
+mod retention;
+mod tools;
+mod until;
+mod waiting;
+
+use super::scenario::Scenario;
+
+/// Every scenario.
+pub fn all() -> impl Iterator<Item = &'static Scenario> {
+    [
+        tools::SCENARIOS,
+        owners::SCENARIOS,
+        reading::SCENARIOS,
+        retention::SCENARIOS,
+        waiting::SCENARIOS,
+        ending::SCENARIOS,
+        life::SCENARIOS,
+        family::SCENARIOS,
+        until::SCENARIOS,
+        control::SCENARIOS,
+        everywhere::SCENARIOS,
+    ]
+    .into_iter()
+    .flatten()
+}
