@@ -1,0 +1,57 @@
+//! What a call costs that has nothing to wait for.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use super::{Goal, Measured, Row};
+use crate::client::Client;
+use crate::setup::Setup;
+use crate::stats::{Pairs, median};
+
+pub(crate) const ROW: Row = Row {
+    name: "call",
+    what: "a session_read that returns at once against an empty tool, both over stdio",
+    unit: "us",
+    goal: Goal::AtMost(1.2),
+    measure,
+};
+
+const ROUNDS: usize = 15;
+const CALLS: usize = 2_000;
+
+fn measure(setup: &Setup) -> Result<Measured> {
+    let mut server = setup.server(&[("SHELL", "/bin/sh")])?;
+    let start = json!({
+        "command": "echo ready; exec cat", "client_token": "local", "wait_ms": 20_000, "until": {"pattern": "ready\r\n"},
+    });
+    let started = server.result("session_start", &start)?;
+    let id = started.get("session_id").and_then(|id| id.as_str()).context("session_start gave no id")?;
+    let arguments = json!({"session_id": id, "client_token": "local"});
+    let read = server.result("session_read", &arguments)?;
+    ensure!(read.get("output") == Some(&json!("ready\r\n")), "session_read gave {read}");
+    let arguments = arguments.to_string();
+
+    let mut empty = setup.empty()?;
+    let pairs = Pairs::take(
+        setup.rounds(ROUNDS),
+        || microseconds(&mut server, "session_read", &arguments, r#""next_cursor":7"#),
+        || microseconds(&mut empty, "hello", "{}", r#""text":"hi""#),
+    )?;
+    server.close()?;
+    empty.close()?;
+    Ok(pairs.compare()?.into())
+}
+
+/// The median of many calls, each of whose answers must hold `mark`.
+fn microseconds(client: &mut Client, tool: &str, arguments: &str, mark: &str) -> Result<f64> {
+    let mut times = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        let begin = Instant::now();
+        let answer = client.call(tool, arguments)?;
+        times.push(begin.elapsed().as_secs_f64() * 1e6);
+        ensure!(answer.contains(mark), "{tool} gave {answer}");
+    }
+    median(&times).context("nothing was measured")
+}

@@ -1,0 +1,58 @@
+//! What every row needs: the binaries under measurement and how often to measure.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::client::Client;
+
+/// The binary that is measured, and its floor.
+const SERVER: &str = "sessiond-mcp-stdio";
+const EMPTY: &str = "sessiond-bench-empty";
+
+/// Where things are.
+pub(crate) struct Setup {
+    server: PathBuf,
+    empty: PathBuf,
+    rounds: Option<usize>,
+}
+
+impl Setup {
+    /// Finds the binaries beside this one.
+    ///
+    /// # Errors
+    /// They have not been built, or this is not a release build.
+    pub(crate) fn new(rounds: Option<usize>) -> Result<Self> {
+        if cfg!(debug_assertions) {
+            bail!("a debug build measures nothing: run `cargo xtask bench`");
+        }
+        let own = std::env::current_exe().context("finding this binary")?;
+        let folder = own.parent().context("this binary is in no folder")?;
+        let beside = |name: &str| {
+            let path = folder.join(name);
+            if path.is_file() { Ok(path) } else { bail!("{name} is not built: run `cargo xtask bench`") }
+        };
+        Ok(Self { server: beside(SERVER)?, empty: beside(EMPTY)?, rounds })
+    }
+
+    /// How many rounds a row takes that would take `default`.
+    pub(crate) fn rounds(&self, default: usize) -> usize {
+        self.rounds.unwrap_or(default)
+    }
+
+    /// Starts sessiond with these variables; without them it is configured by nothing.
+    ///
+    /// # Errors
+    /// It does not start or does not answer.
+    pub(crate) fn server(&self, env: &[(&str, &str)]) -> Result<Client> {
+        Client::start(&self.server, env)
+    }
+
+    /// Starts the empty server.
+    ///
+    /// # Errors
+    /// It does not start or does not answer.
+    pub(crate) fn empty(&self) -> Result<Client> {
+        Client::start(&self.empty, &[])
+    }
+}
