@@ -6,10 +6,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use futures_util::{StreamExt, stream};
 use sessiond_conformance::suite::house::{BackendKind, TransportKind};
 use sessiond_conformance::suite::requirement::IN_FORCE;
 use sessiond_conformance::suite::runner::{self, Outcome, Selection};
 use sessiond_conformance::suite::{baseline, mutant, mutants, report, scenarios};
+
+/// How many mutants are hunted at once. Most of them wait most of the time.
+const MUTANTS_AT_ONCE: usize = 12;
 
 /// Proves every requirement in force, through every transport, over every backend.
 #[derive(Debug, Parser)]
@@ -55,6 +59,10 @@ fn named<T: Copy>(all: &[T], name_of: impl Fn(T) -> &'static str, name: &str) ->
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();
+    if !args.server.is_file() {
+        eprintln!("{}: there is no such server; cargo xtask conformance builds it", args.server.display());
+        return ExitCode::FAILURE;
+    }
     let unproven = runner::unproven();
     let gaps = match baseline::gaps() {
         Ok(gaps) if unproven.is_empty() => gaps,
@@ -105,8 +113,9 @@ async fn hunt(args: &Args) -> ExitCode {
     }
     let (mut caught, mut survived) = (0, 0);
     let selected = mutants::all().filter(|mutant| args.filter.as_ref().is_none_or(|text| mutant.id.contains(text)));
-    for mutant in selected {
-        let verdict = mutant::hunt(mutant, args.server.clone()).await;
+    let mut verdicts =
+        stream::iter(selected.map(|mutant| mutant::hunt(mutant, args.server.clone()))).buffered(MUTANTS_AT_ONCE);
+    while let Some(verdict) = verdicts.next().await {
         let (word, count) = match verdict.caught {
             Some(_) => ("caught", &mut caught),
             None => ("SURVIVED", &mut survived),

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{no_arguments, step, tidy, workspace};
+use crate::{conformance, no_arguments, step, tidy, workspace};
 
 pub(crate) const HELP: &str = "\
 Checks everything a change must pass beside the tests, and stops at the first failure.
@@ -10,7 +10,7 @@ Checks everything a change must pass beside the tests, and stops at the first fa
 Usage: cargo xtask ci
 
 In this order: the format, clippy with warnings denied, the rules of the house (`cargo xtask tidy`),
-and the documentation with warnings denied.";
+the documentation with warnings denied, and the conformance table (`cargo xtask conformance`) with its mutants.";
 
 /// Runs the checks.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -25,5 +25,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     step::run(
         "documentation",
         workspace::cargo().args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"),
-    )
+    )?;
+    conformance::run(&[])?;
+    conformance::run(&["--mutants".to_owned()])
 }

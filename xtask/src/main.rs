@@ -1,7 +1,8 @@
-//! The chores of this repository: `cargo xtask test | tidy | ci | bench`.
+//! The chores of this repository: `cargo xtask test | conformance | tidy | ci | bench`.
 //!
 //! - `needs`: what the tests need beside Rust, and how it is installed
 //! - `test`: installs or names what is missing, then runs every test
+//! - `conformance`: builds and runs the conformance suite
 //! - `tidy`: the rules of the house that a look at the tree can decide
 //! - `ci`: everything a change must pass beside the tests
 //! - `bench`: builds and runs the bench
@@ -10,6 +11,7 @@
 
 mod bench;
 mod ci;
+mod conformance;
 mod needs;
 mod step;
 mod test;
@@ -30,6 +32,12 @@ struct Chore {
 
 const CHORES: &[Chore] = &[
     Chore { name: "test", summary: "run every test", help: test::HELP, run: test::run },
+    Chore {
+        name: "conformance",
+        summary: "prove every requirement and print the table",
+        help: conformance::HELP,
+        run: conformance::run,
+    },
     Chore { name: "tidy", summary: "check the rules of the house", help: tidy::HELP, run: tidy::run },
     Chore { name: "ci", summary: "check format, lints, rules and documentation", help: ci::HELP, run: ci::run },
     Chore { name: "bench", summary: "compare with raw baselines", help: bench::HELP, run: bench::run },
@@ -72,7 +80,7 @@ fn is_help(arg: &str) -> bool {
 fn overview() -> String {
     let mut text = String::from("The chores of this repository.\n\nUsage: cargo xtask CHORE [OPTIONS]\n\nChores:\n");
     for chore in CHORES {
-        text.push_str(&format!("  {:<6} {}\n", chore.name, chore.summary));
+        text.push_str(&format!("  {:<11} {}\n", chore.name, chore.summary));
     }
     text.push_str("\n`cargo xtask CHORE --help` says more.");
     text

@@ -11,6 +11,15 @@
 //!
 //! `remote` is the same `Service` over MCP messages; `client` speaks them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "the suite reports by panicking, and its tasks end with their stage"
+)]
+
 pub mod baseline;
 pub mod client;
 pub mod house;

@@ -209,7 +209,7 @@ impl Service for Remote {
             ("cols", Some(json!(request.size.cols()))),
             ("rows", Some(json!(request.size.rows()))),
             ("label", request.label.map(Value::from)),
-            ("login", request.login.then(|| json!(true))),
+            ("login", request.login.then_some(json!(true))),
         ]);
         let result = self.call(cx, "session_start", waiting(all, &request.wait)).await?;
         let structured = result.structured.clone().unwrap_or_default();

@@ -206,9 +206,7 @@ impl Configuration {
             let path = |key| KeyPath::of_target(name.as_str(), key);
             shown.extend(TARGET.iter().map(|own| self.row(path(own.name), own.about, own.show(target))));
             let pty = target.backend.as_pty().into_iter();
-            shown.extend(
-                pty.flat_map(|pty| PTY.iter().map(|own| self.row(path(own.name), own.about, own.show(pty)))),
-            );
+            shown.extend(pty.flat_map(|pty| PTY.iter().map(|own| self.row(path(own.name), own.about, own.show(pty)))));
         }
         shown
     }

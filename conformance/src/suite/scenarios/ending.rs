@@ -110,7 +110,7 @@ async fn confirmed(house: House) {
     let (code, timed_out, canceled, error) = facts(&outcome.end.unwrap());
     assert_eq!((code, timed_out, canceled), (-1, false, true));
     assert!(error.is_some_and(|error| error.starts_with("ended by signal ")));
-    assert_eq!(facts(&stage.to_end(session).await.1).2, true, "the read says the same");
+    assert!(facts(&stage.to_end(session).await.1).2, "the read says the same");
 }
 
 async fn own_code(house: House) {

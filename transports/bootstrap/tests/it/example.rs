@@ -45,9 +45,12 @@ fn the_example_shows_each_default() {
 }
 
 #[test]
-fn each_known_key_can_be_set_by_the_variable_of_its_name() {
+fn each_known_key_but_the_backend_can_be_set_by_the_variable_of_its_name() {
     let file = Written::new(&in_force());
     for shown in file.load(&[]).unwrap().shown() {
+        if shown.key == "targets.local.backend" {
+            continue;
+        }
         let variable = format!("SESSIOND_{}", shown.key.to_uppercase().replace('.', "__"));
         let (variable, value) = match shown.key.as_str() {
             "targets.local.env" => (format!("{variable}__PAGER"), "less".to_owned()),
@@ -57,4 +60,13 @@ fn each_known_key_can_be_set_by_the_variable_of_its_name() {
         let set = set.into_iter().find(|set| set.key == shown.key).unwrap();
         assert_eq!(set.origin.unwrap().to_string().split(':').next(), Some(variable.as_str()));
     }
+}
+
+#[test]
+fn a_variable_does_not_choose_a_backend() {
+    let refused = Written::new(&in_force()).load(&[("SESSIOND_TARGETS__LOCAL__BACKEND", "pty")]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "SESSIOND_TARGETS__LOCAL__BACKEND is the file's to say, because a backend brings its own keys"
+    );
 }
