@@ -1,8 +1,8 @@
 //! `cargo xtask ci`: everything a change must pass beside the tests, cheapest first.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use crate::{conformance, no_arguments, step, tidy, workspace};
+use crate::{conformance, needs, no_arguments, step, tidy, workspace};
 
 pub(crate) const HELP: &str = "\
 Checks everything a change must pass beside the tests, and stops at the first failure.
@@ -10,7 +10,8 @@ Checks everything a change must pass beside the tests, and stops at the first fa
 Usage: cargo xtask ci
 
 In this order: the format, clippy with warnings denied, the rules of the house (`cargo xtask tidy`),
-the documentation with warnings denied, and the conformance table (`cargo xtask conformance`) with its mutants.";
+the documentation with warnings denied, what is depended on (cargo-deny), and the conformance table
+with its mutants (`cargo xtask conformance`).";
 
 /// Runs the checks.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -26,6 +27,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "documentation",
         workspace::cargo().args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
+    let deny = needs::cargo::path(&workspace::target_dir()?, "cargo-deny");
+    if !deny.is_file() {
+        bail!("cargo-deny is not in the build folder: `cargo xtask test --install` puts it there");
+    }
+    let mut deny = workspace::command(&deny.to_string_lossy());
+    step::run("dependencies", deny.args(["check", "bans", "licenses", "sources"]))?;
     conformance::run(&[])?;
     conformance::run(&["--mutants".to_owned()])
 }

@@ -1,5 +1,6 @@
-//! What the tests need beside Rust: programs to drive, and clients that others wrote.
+//! What the tests and checks need beside Rust: programs to drive, clients that others wrote, programs that check.
 
+pub(crate) mod cargo;
 mod debian;
 mod python;
 
@@ -19,7 +20,9 @@ struct Missing {
 /// Fails with the list of what is missing and how each is installed.
 pub(crate) fn check() -> Result<()> {
     let mut missing = debian::missing();
-    missing.extend(python::missing(&workspace::target_dir()?)?);
+    let target = workspace::target_dir()?;
+    missing.extend(python::missing(&target)?);
+    missing.extend(cargo::missing(&target));
     match report(&missing) {
         None => Ok(()),
         Some(report) => bail!("{report}"),
@@ -29,7 +32,9 @@ pub(crate) fn check() -> Result<()> {
 /// Installs what is missing.
 pub(crate) fn install() -> Result<()> {
     debian::install()?;
-    python::install(&workspace::target_dir()?)
+    let target = workspace::target_dir()?;
+    python::install(&target)?;
+    cargo::install(&target)
 }
 
 /// The list for a person; `None` when nothing is missing.
