@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::call::Call;
 use crate::capability::{Capabilities, Capability};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::id::{NativeId, TargetName};
 use crate::output::OutputSink;
 use crate::spec::{CommandSpec, SessionSpec, Signal, WindowSize};
@@ -245,6 +245,7 @@ impl Targets for FixedTargets {
 
     async fn resolve(&self, name: &TargetName) -> Result<ResolvedTarget> {
         self.0.iter().find(|target| target.info.name == *name).cloned().ok_or_else(|| {
+            let name = shown(name.as_str());
             Error::not_found(format!("there is no target \"{name}\": list_clients shows the client_token of each"))
         })
     }

@@ -32,6 +32,11 @@ impl Call {
     }
 }
 
+/// So long after a moment; a time that no clock can tell is as good as the longest call.
+pub(crate) fn after(moment: Instant, time: Duration) -> Instant {
+    moment.checked_add(time).unwrap_or(moment + Call::LONGEST)
+}
+
 /// Takes reports of how much output a waiting call has seen.
 #[derive(Clone)]
 pub struct Progress(Arc<dyn Fn(u64) + Send + Sync>);

@@ -43,6 +43,20 @@ impl Capability {
     }
 }
 
+/// What a caller reads who asks for what a target cannot do.
+fn refusal(capability: Capability) -> String {
+    let (lack, instead) = match capability {
+        Capability::Sessions => ("has no sessions", "run a command with execute_command, or name another target"),
+        Capability::Commands => ("has no one-shot commands", "start a session instead, or name another target"),
+        Capability::Attach => ("cannot attach to what runs already", "give command instead of native_id"),
+        Capability::Write => ("takes no input", "start another session with all that it needs in its command"),
+        Capability::Eof => ("cannot tell a program that its input has ended", "stop the session instead"),
+        Capability::Resize => ("has no terminals whose size can be changed", "go on with the size as it is"),
+        Capability::Signals => ("takes no signals", "stop the session instead"),
+    };
+    format!("this target {lack}: {instead}")
+}
+
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -73,12 +87,8 @@ impl Capabilities {
     /// Lets the call go on only when the backend can do it.
     ///
     /// # Errors
-    /// `unsupported`, naming the capability.
+    /// `unsupported`, saying what to do instead.
     pub fn require(self, capability: Capability) -> Result<()> {
-        if self.has(capability) {
-            Ok(())
-        } else {
-            Err(Error::unsupported(format!("this target has no {capability}; list_clients shows the others")))
-        }
+        if self.has(capability) { Ok(()) } else { Err(Error::unsupported(refusal(capability))) }
     }
 }

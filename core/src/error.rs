@@ -123,3 +123,35 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What a caller wrote, as it may stand in a message: its first 64 characters, with control characters escaped.
+///
+/// A message must not grow with the request that it refuses, and must not steer the terminal that shows it.
+pub fn shown(text: &str) -> String {
+    const MAX: usize = 64;
+    let mut rest = text.chars();
+    let mut short = String::new();
+    for char in rest.by_ref().take(MAX) {
+        match char {
+            '\'' => short.push(char),
+            _ => short.extend(char.escape_debug()),
+        }
+    }
+    if rest.next().is_some() {
+        short.push_str("...");
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_caller_wrote_is_cut_and_escaped() {
+        assert_eq!(shown("it's é"), "it's é");
+        assert_eq!(shown("a\n\u{1b}[31m\u{202e}\"\0"), "a\\n\\u{1b}[31m\\u{202e}\\\"\\0");
+        assert_eq!(shown(&"é".repeat(64)), "é".repeat(64));
+        assert_eq!(shown(&"é".repeat(65)), format!("{}...", "é".repeat(64)));
+    }
+}

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 
 /// A key, perhaps with modifiers, by its name: `enter`, `ctrl-c`, `up`, `alt-x`, `ctrl-shift-left`, `f5`, `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,7 +134,8 @@ impl FromStr for Key {
         let refused = || {
             let names: Vec<_> = Self::names().collect();
             Error::invalid_argument(format!(
-                "key {text:?} is not known; known are single characters and {}, with ctrl-, alt- and shift- before them",
+                "key \"{}\" is not known; known are single characters and {}, with ctrl-, alt- and shift- before them",
+                shown(text),
                 names.join(", ")
             ))
         };

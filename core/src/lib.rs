@@ -40,7 +40,7 @@ pub use backend::{
 };
 pub use call::{Call, Progress};
 pub use capability::{Capabilities, Capability};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, shown};
 pub use id::{NativeId, NoSessionId, SessionId, TargetName};
 pub use keys::Key;
 pub use output::{Cause, Cursor, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode};

@@ -44,7 +44,7 @@ pub trait Service: Send + Sync {
     /// Reads output from a cursor on, waiting for it when asked to. Consumes nothing and changes nothing.
     ///
     /// # Errors
-    /// `not_found`; `invalid_argument` for a cursor behind the end.
+    /// `not_found`; `invalid_argument` for a cursor past the end.
     async fn read_session(&self, cx: &Call, request: ReadSession) -> Result<Read>;
 
     /// Writes input to a session.
@@ -116,6 +116,9 @@ impl Wait {
         }
         if self.max_bytes.is_some_and(|bytes| !(MIN_READ..=MAX_READ).contains(&bytes)) {
             return Err(Error::invalid_argument(format!("max_bytes must be {MIN_READ} to {MAX_READ}")));
+        }
+        if self.until.as_ref().and_then(|until| until.quiet).is_some_and(|quiet| quiet > MAX_WAIT) {
+            return Err(Error::invalid_argument(format!("until.quiet_ms must be at most {}", MAX_WAIT.as_millis())));
         }
         if self.until.as_ref().is_some_and(|until| *until == Until::default()) {
             return Err(Error::invalid_argument("until is empty: give pattern, quiet_ms, end, or several of them"));
@@ -427,7 +430,7 @@ pub struct SessionSummary {
     pub end: Option<End>,
     /// The earliest output that can still be read.
     pub output_start: Cursor,
-    /// Behind the last byte of output.
+    /// Just after the last byte of output.
     pub output_end: Cursor,
     /// Living processes that its leader has left behind.
     pub descendants: usize,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 
 /// What to run in which surroundings: shared by sessions and commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,11 +42,12 @@ impl Invocation {
         for (name, value) in &self.env {
             if name.is_empty() || name.contains('=') {
                 return Err(Error::invalid_argument(format!(
-                    "env has the name {name:?}: a name is not empty and has no '='"
+                    "env has the name \"{}\": a name is not empty and has no '='",
+                    shown(name)
                 )));
             }
             no_nul("a name in env", name)?;
-            no_nul(&format!("env.{name}"), value)?;
+            no_nul(&format!("env.{}", shown(name)), value)?;
         }
         Ok(())
     }
@@ -157,7 +158,7 @@ impl FromStr for Signal {
         let name = upper.strip_prefix("SIG").unwrap_or(&upper);
         Self::ALL.iter().copied().find(|signal| signal.name() == name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|signal| signal.name()).collect();
-            Error::invalid_argument(format!("signal {text:?} is not known; known are {}", names.join(", ")))
+            Error::invalid_argument(format!("signal \"{}\" is not known; known are {}", shown(text), names.join(", ")))
         })
     }
 }
@@ -179,6 +180,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(Signal::Term));
         }
         assert_eq!("NOPE".parse::<Signal>().map_err(|e| e.kind()), Err(ErrorKind::InvalidArgument));
+        assert!("S".repeat(1_000_000).parse::<Signal>().unwrap_err().message().len() < 400);
     }
 
     #[test]
@@ -195,5 +197,7 @@ mod tests {
         assert!(refused(env("A=B", "x")).starts_with("env has the name"));
         assert!(refused(env("A", "\0")).starts_with("env.A has a NUL"));
         assert_eq!(env("A", "").check(), Ok(()));
+        assert!(refused(env(&"B=".repeat(1_000_000), "x")).len() < 400);
+        assert!(refused(env(&"B".repeat(1_000_000), "\0")).len() < 400);
     }
 }

@@ -3,17 +3,24 @@
 //! Every wait is the same question put to the log's level again and again as it changes: is the condition met by what
 //! is there? Nothing can be missed between two looks, and a look costs only what is new.
 
+use std::time::Duration;
+
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::call::Call;
+use crate::call::{Call, after};
 use crate::error::Result;
 use crate::output::{Cursor, End, Life, OutputLog, Reason, State, Stream, past_end};
 use crate::pattern::Search;
 use crate::service::{Fired, Read, Until, Wait};
 
-/// How many bytes a pattern looks at before others get their turn.
-const SEARCH_TURN: usize = 64 * 1024;
+/// How long a pattern may look before others get their turn, and how many bytes it looks at between two looks at the
+/// clock.
+const SEARCH_TURN: Duration = Duration::from_micros(500);
+const SEARCH_STEP: usize = 512;
+
+/// What was there when a call came is searched even when no time is left, but not for longer than this.
+const SEARCH_SLACK: Duration = Duration::from_secs(1);
 
 impl OutputLog {
     /// Reads from `from` on once the condition of `wait` is met, its time is up, or the call is taken back.
@@ -22,7 +29,7 @@ impl OutputLog {
     /// (SR24). With it, new output alone does not end the wait (EX01).
     ///
     /// # Errors
-    /// `invalid_argument` when `from` is behind the end of the stream (SR22).
+    /// `invalid_argument` when `from` is past the end of the stream (SR22).
     pub async fn read_when(&self, cx: &Call, stream: Stream, from: Cursor, wait: &Wait) -> Result<Read> {
         let max = wait.max_bytes.unwrap_or(usize::MAX);
         let mut condition = Condition::new(stream, from, max, wait.until.as_ref())?;
@@ -61,7 +68,7 @@ impl OutputLog {
 
     async fn wait(&self, cx: &Call, condition: &mut Condition<'_>, wait: &Wait) -> Result<Fired> {
         let started = Instant::now();
-        let deadline = (started + wait.time).min(cx.deadline);
+        let deadline = after(started, wait.time).min(cx.deadline);
         // Most reads find what they want and need no subscription.
         let mut look = self.with(|state| condition.look(state))?;
         let there_at_first = condition.end;
@@ -71,11 +78,14 @@ impl OutputLog {
         loop {
             match look {
                 Look::Fired(fired) => return Ok(fired),
-                // A flood ends no deadline, and what was there when the call came is looked at in any case.
-                Look::Again if condition.searched.1 >= there_at_first && Instant::now() >= deadline => {
-                    return Ok(Fired::Deadline);
+                Look::Again => {
+                    // A flood moves no deadline.
+                    let slack = if condition.searched.1 < there_at_first { SEARCH_SLACK } else { Duration::ZERO };
+                    if Instant::now() >= after(deadline, slack) || cx.cancel.is_cancelled() {
+                        return Ok(Fired::Deadline);
+                    }
+                    tokio::task::yield_now().await;
                 }
-                Look::Again => tokio::task::yield_now().await,
                 Look::Wait => {
                     if let Some(progress) = &cx.progress {
                         progress.report(condition.end.saturating_sub(condition.from));
@@ -190,10 +200,10 @@ impl<'a> Condition<'a> {
     fn look_for_pattern(&mut self, state: &State) -> Result<bool> {
         let (Some(search), Some(log)) = (&mut self.search, state.stream(self.stream)) else { return Ok(true) };
         let limit = self.from.max(log.start()).saturating_add(self.max as u64);
-        let mut turn = SEARCH_TURN;
+        let began_looking = std::time::Instant::now();
         loop {
             let (began, at) = self.searched;
-            let Ok(span) = log.span(at, turn, Some(limit), true) else { return Ok(true) };
+            let Ok(span) = log.span(at, SEARCH_STEP, Some(limit), true) else { return Ok(true) };
             if span.start > at {
                 // What lies between is lost, and nothing matches across a loss.
                 let pattern = self.until.and_then(|until| until.pattern.as_ref());
@@ -203,20 +213,16 @@ impl<'a> Condition<'a> {
                 self.searched = (span.start, span.start);
                 continue;
             }
-            if span.is_empty() {
-                self.matched = search.found()?.map(|bytes| began + bytes);
-                return Ok(true);
-            }
             for piece in log.pieces(span.start, span.next) {
                 search.feed(piece)?;
             }
             self.searched.1 = span.next;
-            if search.is_settled() {
+            if span.is_empty() || search.is_settled() {
                 self.matched = search.found()?.map(|bytes| began + bytes);
                 return Ok(true);
             }
-            turn -= usize::try_from(span.next - span.start).unwrap_or(turn).min(turn);
-            if turn == 0 {
+            // Who has come to the end is not interrupted just before the answer.
+            if self.searched.1 < self.end.min(limit) && began_looking.elapsed() >= SEARCH_TURN {
                 return Ok(false);
             }
         }
@@ -227,7 +233,7 @@ impl<'a> Condition<'a> {
 struct Quiet {
     since: Instant,
     end: u64,
-    time: Option<std::time::Duration>,
+    time: Option<Duration>,
 }
 
 impl Quiet {
@@ -239,7 +245,7 @@ impl Quiet {
     }
 
     fn at(&self) -> Option<Instant> {
-        self.time.map(|time| self.since + time)
+        self.time.map(|time| after(self.since, time))
     }
 
     fn is_over(&self, now: Instant) -> bool {

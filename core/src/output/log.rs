@@ -263,7 +263,7 @@ impl OutputLog {
     /// Looks only at what is there; [`Slice`] says what its fields mean.
     ///
     /// # Errors
-    /// `invalid_argument` when `from` is behind the end of the stream; the message names the end (SR22).
+    /// `invalid_argument` when `from` is past the end of the stream; the message names the end (SR22).
     pub fn read(&self, stream: Stream, from: Cursor, max: usize, to: Option<Cursor>) -> Result<Slice> {
         let state = self.state.borrow();
         let empty = StreamLog::default();
@@ -385,6 +385,6 @@ impl std::fmt::Debug for OutputLog {
 /// The refusal of a cursor that nobody can have been given.
 pub(crate) fn past_end(asked: Cursor, end: u64) -> Error {
     Error::invalid_argument(format!(
-        "cursor {asked} is behind the end of the output, which is {end}: go on from the last next_cursor, or from 0"
+        "cursor {asked} is past the end of the output, which is {end}: go on from the last next_cursor, or from 0"
     ))
 }

@@ -38,7 +38,7 @@ impl Span {
     }
 }
 
-/// A cursor behind the end of the stream.
+/// A cursor past the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PastEnd {
     pub(crate) end: u64,

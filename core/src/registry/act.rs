@@ -9,7 +9,7 @@ use super::Registry;
 use super::record::Record;
 use super::run::{StopLevel, outcome};
 use crate::backend::{SignalTarget, Stopped};
-use crate::call::Call;
+use crate::call::{Call, after};
 use crate::capability::Capability;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::Key;
@@ -117,7 +117,7 @@ impl Registry {
             return Err(Error::invalid_argument(format!("wait_ms must be 0 to {}", MAX_WAIT.as_millis())));
         }
         let already_done = record.run.log.end().is_some();
-        let deadline = (Instant::now() + wait).min(cx.deadline);
+        let deadline = after(Instant::now(), wait).min(cx.deadline);
         let mut stop = record.run.begin_stop(Reason::Stop, self.limits.stop_grace, &self.tasks);
         tokio::select! {
             () = settled(record, &mut stop) => {}
@@ -130,7 +130,8 @@ impl Registry {
             Some(Err(error)) => return Err(error),
             _ => Vec::new(),
         };
-        Ok(StopOutcome { accepted: !already_done, already_done, status: status(end.as_ref()), end, survivors })
+        let status = status(end.as_ref(), !survivors.is_empty());
+        Ok(StopOutcome { accepted: !already_done, already_done, status, end, survivors })
     }
 }
 
@@ -141,10 +142,12 @@ async fn settled(record: &Record, stop: &mut StopLevel) {
     }
 }
 
-fn status(end: Option<&End>) -> StopStatus {
-    match end {
+/// Where the stop of a session stands; one that has given up is still stopping, whether or not its leader is gone.
+fn status(end: Option<&End>, gave_up: bool) -> StopStatus {
+    match end.map(|end| &end.cause) {
         None => StopStatus::Stopping,
-        Some(End { cause: Cause::Stop { confirmed: true }, .. }) => StopStatus::Stopped,
+        Some(Cause::Stop { confirmed: true }) => StopStatus::Stopped,
+        Some(Cause::Stop { confirmed: false }) if gave_up => StopStatus::Stopping,
         Some(_) => StopStatus::Finished,
     }
 }

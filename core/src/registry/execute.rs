@@ -28,7 +28,11 @@ impl Registry {
         let stdout = run.log.read(Stream::Stdout, Cursor::START, usize::MAX, None)?.bytes;
         let stderr = run.log.read(Stream::Stderr, Cursor::START, usize::MAX, None)?.bytes;
         let truncated = run.log.discarded(Stream::Stdout) + run.log.discarded(Stream::Stderr) > 0;
-        let descendants = run.process().descendants().await;
+        let descendants = tokio::select! {
+            descendants = run.process().descendants() => descendants,
+            // Who does not wait any more does not wait for this either.
+            () = cx.cancel.cancelled() => Vec::new(),
+        };
         Ok(CommandResult { stdout, stderr, truncated, end, descendants })
     }
 }

@@ -9,8 +9,9 @@ use tokio::time::{Instant, sleep_until};
 use super::Registry;
 use super::record::{NewRecord, Record};
 use super::run::{Kind, Run};
+use super::table::Welcome;
 use crate::backend::ResolvedTarget;
-use crate::call::Call;
+use crate::call::{Call, after};
 use crate::capability::Capability;
 use crate::error::{Error, Result};
 use crate::id::{SessionId, TargetName};
@@ -59,7 +60,8 @@ impl Registry {
         let run = Run::new(log, Kind::Session(session));
         let record =
             Record::new(NewRecord { id, target: target.info, capabilities, run, label: request.label, command });
-        slot.fill_with_session(record.clone());
+        let welcome = slot.fill_with_session(record.clone());
+        self.stop_unless(welcome, &record.run);
         if record.run.log.end().is_some() {
             // It ended before it had its place, so the hook found nobody to move.
             self.table.session_ended(&owner, seq, record.run.log.kept());
@@ -89,7 +91,8 @@ impl Registry {
         let spec = CommandSpec { invocation: request.invocation, stdin: request.stdin };
         let command = self.within_launch(cx, target.backend.run_command(cx, spec, out)).await?;
         let run = Arc::new(Run::new(log, Kind::Command(command)));
-        slot.fill_with_command(run.clone());
+        let welcome = slot.fill_with_command(run.clone());
+        self.stop_unless(welcome, &run);
         if run.log.end().is_some() {
             self.table.command_ended(&owner, seq);
         }
@@ -111,23 +114,33 @@ impl Registry {
 
     /// A start within the call's time and the launch limit. When it does not make it, dropping it leaves nothing.
     async fn within_launch<T>(&self, cx: &Call, start: impl Future<Output = Result<T>>) -> Result<T> {
-        let limit = Instant::now() + self.limits.launch;
+        let limit = after(Instant::now(), self.limits.launch);
         tokio::select! {
             started = start => started,
             () = sleep_until(limit.min(cx.deadline)) => {
                 Err(Error::timed_out("the target did not start it in time: nothing was left running; try again"))
             }
             () = cx.cancel.cancelled() => Err(Error::unavailable("the call was taken back: nothing was started")),
+            () = self.closing.cancelled() => Err(Error::unavailable("the server is ending: nothing was started")),
+        }
+    }
+
+    /// Stops what has started while the server was ending.
+    fn stop_unless(&self, welcome: Welcome, run: &Arc<Run>) {
+        if welcome == Welcome::Closed {
+            run.begin_stop(Reason::Shutdown, self.limits.stop_grace, &self.tasks);
         }
     }
 
     /// The one timer of a process's time limit.
     fn limit_time(&self, run: &Arc<Run>, limit: Option<Duration>) {
         let Some(limit) = limit else { return };
-        let at = Instant::now() + limit;
+        let at = after(Instant::now(), limit);
         let (run, tasks, grace) = (run.clone(), self.tasks.clone(), self.limits.stop_grace);
         self.tasks.spawn(TIME_LIMIT, async move {
             tokio::select! {
+                // Who has ended is not stopped, also when both come at once.
+                biased;
                 _ = run.log.ended() => {}
                 () = tasks.cancelled() => {}
                 () = sleep_until(at) => {

@@ -53,16 +53,19 @@ pub(super) async fn page(
             && request.status.is_none_or(|status| record.run.log.status() == status)
     };
     let mut found: Vec<(Position, Arc<Record>)> = Vec::new();
-    // One more than the page tells whether there is another page.
+    // One more than the page tells whether there is another page. Mostly every record is wanted: then the first look
+    // takes no more than that.
+    let mut size = limit + 1;
     while found.len() <= limit {
-        let batch = table.page(&cx.owner, position, BATCH);
+        let batch = table.page(&cx.owner, position, size);
         let Some((last, _)) = batch.last() else { break };
         position = Some(*last);
-        let is_last_batch = batch.len() < BATCH || request.status.is_some_and(|status| is_behind(*last, status));
+        let is_last_batch = batch.len() < size || request.status.is_some_and(|status| is_behind(*last, status));
         found.extend(batch.into_iter().filter(|(_, record)| wanted(record)));
         if is_last_batch {
             break;
         }
+        size = BATCH;
     }
     let more = found.len() > limit;
     found.truncate(limit);

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
 
 pub use limits::Limits;
 
@@ -54,6 +55,8 @@ pub struct Registry {
     limits: Limits,
     table: Arc<Table>,
     tasks: Tasks,
+    /// Fires when the server begins to end: whatever is just being started is given up.
+    closing: CancellationToken,
 }
 
 impl Registry {
@@ -68,20 +71,22 @@ impl Registry {
                 () = cancelled => {}
             }
         });
-        Arc::new(Self { targets, limits, table, tasks })
+        Arc::new(Self { targets, limits, table, tasks, closing: CancellationToken::new() })
     }
 
     /// Ends the server's work: nothing starts any more, every session and command gets the stop ladder, whatever they
     /// left behind is ended too, and so are all tasks. Takes little more than the stop's grace.
     pub async fn shutdown(&self) {
         let grace = self.limits.stop_grace;
+        self.closing.cancel();
         let stops = self.table.close().into_iter().map(|run| async move {
             let mut stop = run.begin_stop(Reason::Shutdown, grace, &self.tasks);
             run::outcome(&mut stop).await
         });
-        // A target that does not answer must not keep the server from ending.
-        let _ = tokio::time::timeout(grace + SHUTDOWN_SLACK, join_all(stops)).await;
-        let _ = tokio::time::timeout(grace + SHUTDOWN_SLACK, self.targets.shutdown(grace)).await;
+        // What was left behind by those that ended earlier gets its grace at the same time. A target that does not
+        // answer must not keep the server from ending.
+        let end = async { tokio::join!(join_all(stops), self.targets.shutdown(grace)) };
+        let _ = tokio::time::timeout(grace.saturating_add(SHUTDOWN_SLACK), end).await;
         self.tasks.shutdown(SHUTDOWN_SLACK).await;
     }
 

@@ -67,7 +67,7 @@ impl Record {
         if let Some(end) = self.run.log.end() {
             return Err(ended(&end));
         }
-        self.run.session().ok_or_else(|| Error::internal("a session's record holds no session"))
+        self.run.session().ok_or_else(|| Error::internal("a fault of ours: this is no session; please report it"))
     }
 
     /// Waits until no other write is under way.

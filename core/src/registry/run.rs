@@ -1,17 +1,23 @@
 //! Something that runs: its log, its process, and the one stop that may be under way.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::backend::{Command, Process, Session, Stopped};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::output::{OutputLog, Reason};
 use crate::task::{TaskKind, Tasks};
 
 /// Carries out one stop to its outcome, whoever still waits for it.
 const STOP: TaskKind = TaskKind("registry.stop");
+
+/// How much longer than its grace a stop may take before it counts as given up.
+const STOP_SLACK: Duration = Duration::from_secs(30);
 
 /// A process of either kind.
 pub(super) enum Kind {
@@ -70,7 +76,13 @@ impl Run {
         self.log.begin_stop(reason);
         let run = self.clone();
         tasks.spawn(STOP, async move {
-            let stopped = run.process().stop(grace).await;
+            // An end waits for this outcome, so there is one in any case.
+            let stop = AssertUnwindSafe(run.process().stop(grace)).catch_unwind();
+            let stopped = match timeout(grace + STOP_SLACK, stop).await {
+                Ok(Ok(stopped)) => stopped,
+                Ok(Err(_)) => Err(Error::internal("the stop has broken off: try again")),
+                Err(_) => Err(Error::unavailable("the target has not answered the stop: try again")),
+            };
             run.log.conclude_stop(matches!(stopped, Ok(Stopped::Confirmed)));
             outcome.send_replace(Some(stopped));
         });

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::limits::Limits;
 use super::record::Record;
 use super::run::Run;
+use crate::call::after;
 use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::owner::Owner;
@@ -58,6 +59,16 @@ pub(super) struct Slot {
     table: Arc<Table>,
     owner: Arc<str>,
     pub(super) seq: Seq,
+    filled: bool,
+}
+
+/// Whether what has just started may stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Welcome {
+    /// It may.
+    Stays,
+    /// The server is ending: it must be stopped.
+    Closed,
 }
 
 /// Where in an owner's list to go on: running ones first, then finished ones, the newest first in both.
@@ -89,13 +100,13 @@ impl Table {
         let limit = self.limits.running_per_owner;
         if owned.starting + owned.commands.len() + owned.running.len() >= limit {
             return Err(Error::limit_exceeded(format!(
-                "{limit} sessions and commands are running, which is the limit (running_per_owner): stop one with \
+                "the limit of {limit} running sessions and commands is reached (running_per_owner): stop one with \
                  session_stop first; session_list shows them"
             )));
         }
         owned.starting += 1;
         state.next += 1;
-        Ok(Slot { table: self.clone(), owner: owner.name().clone(), seq })
+        Ok(Slot { table: self.clone(), owner: owner.name().clone(), seq, filled: false })
     }
 
     /// The owner's session of this id.
@@ -173,7 +184,7 @@ impl Table {
         let mut next: Option<Instant> = None;
         for owned in state.owners.values_mut() {
             while let Some((ended, _)) = owned.ended.front() {
-                let expiry = *ended + self.limits.finished_ttl;
+                let expiry = after(*ended, self.limits.finished_ttl);
                 if expiry > now {
                     next = Some(next.map_or(expiry, |next| next.min(expiry)));
                     break;
@@ -237,25 +248,38 @@ impl Slot {
     }
 
     /// The session has started and takes the place.
-    pub(super) fn fill_with_session(self, record: Arc<Record>) {
-        let mut state = self.table.lock();
-        if let Some(owned) = state.owners.get_mut(&self.owner) {
-            owned.by_id.insert(record.id, self.seq);
-            owned.running.insert(self.seq, record);
-        }
+    pub(super) fn fill_with_session(self, record: Arc<Record>) -> Welcome {
+        let seq = self.seq;
+        self.fill(|owned| {
+            owned.by_id.insert(record.id, seq);
+            owned.running.insert(seq, record);
+        })
     }
 
     /// The command has started and takes the place.
-    pub(super) fn fill_with_command(self, run: Arc<Run>) {
+    pub(super) fn fill_with_command(self, run: Arc<Run>) -> Welcome {
+        let seq = self.seq;
+        self.fill(|owned| {
+            owned.commands.insert(seq, run);
+        })
+    }
+
+    /// From starting to running in one step, so that nothing counts twice or not at all.
+    fn fill(mut self, put: impl FnOnce(&mut Owned)) -> Welcome {
+        self.filled = true;
         let mut state = self.table.lock();
-        if let Some(owned) = state.owners.get_mut(&self.owner) {
-            owned.commands.insert(self.seq, run);
-        }
+        let owned = state.owners.entry(self.owner.clone()).or_default();
+        owned.starting -= 1;
+        put(owned);
+        if state.closed { Welcome::Closed } else { Welcome::Stays }
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
+        if self.filled {
+            return;
+        }
         let mut state = self.table.lock();
         if let Some(owned) = state.owners.get_mut(&self.owner) {
             owned.starting -= 1;

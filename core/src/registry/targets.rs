@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep_until};
 
 use crate::backend::{Availability, TargetInfo, TargetStatus, Targets};
-use crate::call::Call;
+use crate::call::{Call, after};
 use crate::error::{Error, Result};
 use crate::owner::Access;
 use crate::service::{ListTargets, MAX_WAIT, Target};
@@ -23,7 +23,7 @@ pub(super) async fn list(targets: &dyn Targets, cx: &Call, request: ListTargets)
         (Access::Management, None) => targets.list(),
         (_, named) => vec![targets.resolve(&cx.owner.select(named.as_ref())?).await?.info],
     };
-    let until = (Instant::now() + request.wait).min(cx.deadline);
+    let until = after(Instant::now(), request.wait).min(cx.deadline);
     loop {
         let found = join_all(infos.iter().map(|info| ask(targets, cx, info))).await;
         let online = found.iter().any(|target| target.status.availability == Availability::Online);

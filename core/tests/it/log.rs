@@ -216,7 +216,7 @@ fn the_first_bytes_of_both_streams_together_stay() {
 }
 
 #[test]
-fn a_cursor_behind_the_end_is_refused_with_the_end() {
+fn a_cursor_past_the_end_is_refused_with_the_end() {
     let (log, mut sink) = newest(10);
     assert_eq!(log.read(Stream::Stdout, Cursor(1), 10, None).unwrap_err().kind(), ErrorKind::InvalidArgument);
     sink.push(Stream::Stdout, b"ab\xe2\x82");
@@ -270,4 +270,27 @@ fn a_stream_full_of_gaps_stays_bounded() {
     let (start, end) = log.bounds(Stream::Stdout);
     assert_eq!((start, end), (Cursor(20_000 - 2 * 256), Cursor(20_000)));
     assert_eq!(log.read(Stream::Stdout, Cursor(0), 100, None).unwrap().lost, start.0);
+}
+
+#[test]
+fn losses_that_follow_one_another_are_one_gap() {
+    let (log, mut sink) = newest(1 << 20);
+    sink.push(Stream::Stdout, b"a");
+    for _ in 0..1000 {
+        sink.lost(Stream::Stdout, 1);
+    }
+    sink.push(Stream::Stdout, b"b");
+    assert_eq!(log.bounds(Stream::Stdout), (Cursor(0), Cursor(1002)), "what came before them stays");
+    let slice = log.read(Stream::Stdout, Cursor(1), 100, None).unwrap();
+    assert_eq!((slice.lost, slice.start, &slice.bytes[..]), (1000, Cursor(1001), &b"b"[..]));
+}
+
+#[test]
+fn a_character_does_not_go_on_behind_a_gap() {
+    let (log, mut sink) = newest(4);
+    sink.push(Stream::Stdout, b"\xe2");
+    sink.lost(Stream::Stdout, 3);
+    sink.push(Stream::Stdout, b"\x82\xacab");
+    let slice = log.read(Stream::Stdout, Cursor(0), 100, None).unwrap();
+    assert_eq!((slice.lost, slice.start, &slice.bytes[..]), (4, Cursor(4), &b"\x82\xacab"[..]));
 }

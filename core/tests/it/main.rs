@@ -9,7 +9,9 @@
     reason = "a test stops at the first surprise, and its tasks end with it"
 )]
 
+mod faults;
 mod log;
+mod misbehaviour;
 mod registry;
 mod rig;
 mod waits;

@@ -10,9 +10,9 @@ use sessiond_core::{
 };
 use tokio::time::Instant;
 
-use crate::rig::{Rig, end, for_output, me, ms, pattern, said, shown, target, until};
+use crate::rig::{Rig, for_output, me, ms, pattern, said, shown, target, until};
 
-const NOT_FOUND: &str = "not_found: no such session here: it never was, has expired, is another's, or client_token names \
+pub(crate) const NOT_FOUND: &str = "not_found: no such session here: it never was, has expired, is another's, or client_token names \
                          another target; session_list shows yours";
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn the_limit_counts_what_runs_and_evicts_nothing() {
     rig.start("sleep 60").await;
     let error = rig.try_start("true").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-    assert!(error.message().starts_with("2 sessions and commands are running"), "{error}");
+    assert!(error.message().starts_with("the limit of 2 running sessions and commands is reached"), "{error}");
     let command = rig.registry.execute_command(&me(), Rig::command("true")).await.unwrap_err();
     assert_eq!(command.kind(), ErrorKind::LimitExceeded, "commands count too");
     let theirs = rig.registry.start_session(&Call::new(Owner::management("them")), Rig::request("sleep 60")).await;
@@ -196,11 +196,13 @@ async fn a_command_whose_caller_goes_is_stopped() {
     assert!(result.end.canceled());
     assert_eq!(result.stdout, "begun\n");
 
+    let begun = Instant::now();
     let dropped = tokio::time::timeout(ms(300), rig.execute("sleep 60")).await;
     assert!(dropped.is_err());
     while rig.local.running() > 0 {
         tokio::time::sleep(ms(10)).await;
     }
+    assert!(begun.elapsed() < ms(1000), "it is stopped, long before it would end by itself");
 }
 
 #[tokio::test(start_paused = true)]
@@ -296,8 +298,16 @@ async fn what_a_target_cannot_do_is_refused_in_one_place() {
         rig.registry.execute_command(&me(), Rig::command("true")).await.unwrap_err(),
     ];
     let named: Vec<_> = refusals.into_iter().map(said).collect();
-    let refused = |what| format!("unsupported: this target has no {what}; list_clients shows the others");
-    assert_eq!(named, ["write", "eof", "signals", "resize", "commands"].map(refused));
+    assert_eq!(
+        named,
+        [
+            "unsupported: this target takes no input: start another session with all that it needs in its command",
+            "unsupported: this target cannot tell a program that its input has ended: stop the session instead",
+            "unsupported: this target takes no signals: stop the session instead",
+            "unsupported: this target has no terminals whose size can be changed: go on with the size as it is",
+            "unsupported: this target has no one-shot commands: start a session instead, or name another target",
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -428,7 +438,7 @@ async fn bad_requests_are_refused_with_their_reason() {
             "invalid_argument: timeout_ms must be 0 to 86400000",
             "not_found: local has no device with this client_id: list_clients shows it",
             "not_found: there is no target \"nowhere\": list_clients shows the client_token of each",
-            "unsupported: this target has no attach; list_clients shows the others",
+            "unsupported: this target cannot attach to what runs already: give command instead of native_id",
             "invalid_argument: command is empty: give one or more lines for the shell",
         ]
     );
@@ -437,4 +447,16 @@ async fn bad_requests_are_refused_with_their_reason() {
         said(rig.registry.stop_session(&me(), stop).await.unwrap_err()),
         "invalid_argument: wait_ms must be 0 to 20000"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_just_being_started_when_the_server_ends_is_given_up() {
+    let rig = Rig::new();
+    let started = Instant::now();
+    let (start, ()) = tokio::join!(rig.try_start(":hang"), async {
+        tokio::time::sleep(ms(100)).await;
+        rig.registry.shutdown().await;
+    });
+    assert_eq!(said(start.unwrap_err()), "unavailable: the server is ending: nothing was started");
+    assert_eq!(started.elapsed(), ms(100));
 }

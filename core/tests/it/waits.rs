@@ -176,14 +176,14 @@ async fn many_readers_wait_without_disturbing_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_behind_the_end_is_refused_also_while_waiting() {
+async fn a_cursor_past_the_end_is_refused_also_while_waiting() {
     let rig = Rig::new();
     let session = rig.start("printf abc; sleep 60").await;
     rig.read(session, 0, for_output(1000)).await.unwrap();
     let error = rig.read(session, 4, for_output(20_000)).await.unwrap_err();
     assert_eq!(
         said(error),
-        "invalid_argument: cursor 4 is behind the end of the output, which is 3: go on from the last next_cursor, or from 0"
+        "invalid_argument: cursor 4 is past the end of the output, which is 3: go on from the last next_cursor, or from 0"
     );
 }
 
@@ -195,6 +195,7 @@ async fn waits_out_of_range_are_refused() {
         (for_output(20_001), "wait_ms must be 0 to 20000"),
         (Wait { max_bytes: Some(3), ..Wait::default() }, "max_bytes must be 4 to 1048576"),
         (Wait { max_bytes: Some(1_048_577), ..Wait::default() }, "max_bytes must be 4 to 1048576"),
+        (until(1, Until { quiet: Some(ms(20_001)), ..Until::default() }), "until.quiet_ms must be at most 20000"),
         (until(1, Until::default()), "until is empty: give pattern, quiet_ms, end, or several of them"),
     ] {
         assert_eq!(said(rig.read(session, 0, wait).await.unwrap_err()), format!("invalid_argument: {message}"));
@@ -212,4 +213,46 @@ async fn one_call_writes_and_reads_what_came_of_it() {
     let outcome = rig.control(session, Action::Eof).await.unwrap();
     assert_eq!((outcome.accepted, outcome.read), (true, None), "who does not ask to wait gets no output");
     assert_eq!(rig.read(session, 0, until(5000, end())).await.unwrap().fired.as_str(), "end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pattern_that_costs_too_much_gives_up_and_lets_others_go_first() {
+    let rig = Rig::new();
+    let session = rig.start("cat").await;
+    for _ in 0..16 {
+        rig.write(session, &format!("{}\r", "ab".repeat(2000)), Wait::default()).await.unwrap();
+    }
+    let mut turns = 0;
+    let costly = rig.read(session, 0, until(1000, pattern("(a[ab]{0,400}){8}c")));
+    let others = async {
+        loop {
+            turns += 1;
+            tokio::task::yield_now().await;
+        }
+    };
+    let read = tokio::select! {
+        read = costly => read,
+        () = others => unreachable!(),
+    };
+    let error = said(read.unwrap_err());
+    assert!(error.starts_with("invalid_argument: the pattern is too costly"), "{error}");
+    assert!(turns > 1, "others had their turn meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_that_is_taken_back_ends() {
+    let rig = Rig::new();
+    let session = rig.start("head -c 1000000 /dev/zero; sleep 600").await;
+    rig.read(session, 0, until(1000, Until { quiet: Some(ms(10)), ..Until::default() })).await.unwrap();
+    let cx = me();
+    cx.cancel.cancel();
+    let request = sessiond_core::ReadSession {
+        session,
+        target: Some(target("local")),
+        cursor: sessiond_core::Cursor::START,
+        wait: until(20_000, pattern("never")),
+    };
+    let started = Instant::now();
+    let read = sessiond_core::Service::read_session(&*rig.registry, &cx, request).await.unwrap();
+    assert_eq!((read.fired.as_str(), started.elapsed()), ("deadline", ms(0)));
 }
