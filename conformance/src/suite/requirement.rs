@@ -42,7 +42,7 @@ pub const IN_FORCE: &[Requirement] = &[
     requirement("SR14", Axes::Neither, "unknown, expired, foreign and misnamed sessions get one answer"),
     requirement("SR20", Axes::Both, "a chain of reads from 0 is the whole stream"),
     requirement("SR21", Axes::Both, "reading consumes nothing and disturbs nobody"),
-    requirement("SR22", Axes::Both, "a cursor behind the end is refused with the end"),
+    requirement("SR22", Axes::Both, "a cursor past the end is refused with the end"),
     requirement("SR23", Axes::Both, "output never ends inside a character; each bad byte is one U+FFFD"),
     requirement("SR24", Axes::Both, "a held-back tail alone ends no wait"),
     requirement("SR25", Axes::Backend, "the output is the terminal's, echo included"),

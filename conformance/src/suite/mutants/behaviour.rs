@@ -16,7 +16,7 @@ const fn service(id: &'static str, title: &'static str, wrap: fn(Arc<dyn Service
 
 pub(super) const MUTANTS: &[Mutant] = &[
     service("SR21", "reading consumes", |right| Arc::new(Broken(Consuming { right, consumed: Mutex::default() }))),
-    service("SR22", "a cursor behind the end is an empty answer", |right| {
+    service("SR22", "a cursor past the end is an empty answer", |right| {
         Arc::new(Broken(Lenient { right, kind: ErrorKind::InvalidArgument }))
     }),
     service("SR24", "half a character is new output", |right| Arc::new(Broken(Hasty(right)))),

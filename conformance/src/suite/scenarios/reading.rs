@@ -11,7 +11,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     session("SR20", "a chain of small reads is the stream, without gap or overlap", |house| chain(house).boxed()),
     session("SR21", "the same read gives the same again, whoever reads meanwhile", |house| repeat(house).boxed()),
     session("SR21", "reading neither stops a session nor sends it anything", |house| only_looks(house).boxed()),
-    session("SR22", "a cursor behind the end is refused, also before any output", |house| past_end(house).boxed()),
+    session("SR22", "a cursor past the end is refused, also before any output", |house| past_end(house).boxed()),
     session("SR23", "a character is never cut, wherever the reads are", |house| characters(house).boxed()),
     session("SR23", "each byte that is no character is one U+FFFD", |house| bad_bytes(house).boxed()),
     session("SR24", "half a character alone ends no wait", |house| tail(house).boxed()),
