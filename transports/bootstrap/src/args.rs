@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::LogLevel;
 
-/// Flags for clap's `#[command(flatten)]`; they stand before or behind a subcommand.
+/// Flags for clap's `#[command(flatten)]`; they stand before or after a subcommand.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
     /// Configuration file [default: $SESSIOND_CONFIG, else sessiond/config.toml in $XDG_CONFIG_HOME or ~/.config]

@@ -135,9 +135,9 @@ words! {
         Error = "error",
         /// What somebody should look at.
         Warn = "warn",
-        /// Starts and ends.
+        /// Starts and ends: of the server, and of sessions by calls.
         Info = "info",
-        /// Each call.
+        /// Each call: which tool, how it went, how long it took.
         Debug = "debug",
         /// Everything.
         Trace = "trace",

@@ -24,7 +24,8 @@ pub fn start(level: LogLevel, format: LogFormat) {
 }
 
 /// What is logged at a level. The MCP library prints whole messages below `info`, and with them what a caller types
-/// at a password prompt: it stays at `info` (a secret never reaches a log).
+/// at a password prompt: it goes to `info` at most (a secret never reaches a log). What it says from `warn` to `info` is
+/// about mistakes of the other side, with the message in full; that is for whoever debugs.
 fn filter(level: LogLevel) -> Targets {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,
@@ -34,7 +35,8 @@ fn filter(level: LogLevel) -> Targets {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    Targets::new().with_default(level).with_target("rmcp", level.min(LevelFilter::INFO))
+    let library = if level >= LevelFilter::DEBUG { LevelFilter::INFO } else { level.min(LevelFilter::ERROR) };
+    Targets::new().with_default(level).with_target("rmcp", library)
 }
 
 /// A panic ends its task, not the server; what it was stands in the log.

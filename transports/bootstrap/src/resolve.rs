@@ -159,10 +159,14 @@ impl Resolving {
             Origin::File { .. } | Origin::Flag(_) => "is not a known key".to_owned(),
         };
         let wanted = written(path);
-        let nearest = self.paths().iter().map(written).min_by_key(|known| strsim::damerau_levenshtein(known, &wanted));
-        if let Some(nearest) = nearest {
-            problem = format!("{problem}; the nearest one is {nearest}");
-        }
+        let differing = |known: &String| strsim::damerau_levenshtein(known, &wanted);
+        let nearest = self.paths().iter().map(written).min_by_key(differing);
+        // A wrong hint is worse than none: more than half of a key is no slip.
+        let near = nearest.filter(|known| differing(known) * 2 < known.chars().count().max(wanted.chars().count()));
+        problem.push_str(&match near {
+            Some(near) => format!("; the nearest one is {near}"),
+            None => "; config.example.toml of the documentation has every key".to_owned(),
+        });
         Problem::at(origin, path, problem)
     }
 }

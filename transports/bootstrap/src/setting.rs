@@ -70,8 +70,8 @@ impl Raw {
     }
 
     /// What a refusal calls it. Text is not repeated: somebody may have put a password in the wrong place.
-    fn article(&self) -> String {
-        match self {
+    fn article(&self) -> Option<String> {
+        Some(match self {
             Self::Text(_) => "a string".to_owned(),
             Self::Integer(Some(value)) => value.to_string(),
             Self::Integer(None) => "a number that is negative or too large".to_owned(),
@@ -79,16 +79,16 @@ impl Raw {
             Self::EmptyTable => "a table".to_owned(),
             Self::Other(name @ ("array" | "integer")) => format!("an {name}"),
             Self::Other(name) => format!("a {name}"),
-            Self::Untyped(text) => text.parse::<u64>().map_or("other text".to_owned(), |value| value.to_string()),
-        }
+            Self::Untyped(text) => text.parse::<u64>().ok()?.to_string(),
+        })
     }
 }
 
 impl<C> Setting<C> {
-    /// Puts a value where it belongs. `rest` is what the path has behind this key's name.
+    /// Puts a value where it belongs. `rest` is what the path has after this key's name.
     ///
     /// # Errors
-    /// What the key takes instead, to go behind its name.
+    /// What the key takes instead, to go after its name.
     pub(crate) fn apply(&self, part: &mut C, rest: &[&str], raw: &Raw) -> Result<(), String> {
         let taken = match (&self.kind, rest) {
             (Kind::Integer { range, set, .. }, []) => {
@@ -108,9 +108,12 @@ impl<C> Setting<C> {
                 .map(|value| set(part, (*name).to_owned(), value.to_owned())),
             _ => None,
         };
-        taken.ok_or_else(|| match raw.text() {
-            Some(_) if self.takes_text() => format!("must be {}", self.expected(rest)),
-            _ => format!("must be {}, not {}", self.expected(rest), raw.article()),
+        taken.ok_or_else(|| {
+            let says_nothing = self.takes_text() && raw.text().is_some();
+            match raw.article().filter(|_| !says_nothing) {
+                Some(article) => format!("must be {}, not {article}", self.expected(rest)),
+                None => format!("must be {}", self.expected(rest)),
+            }
         })
     }
 

@@ -28,6 +28,7 @@ pub(crate) async fn serve(bootstrap: Bootstrap) -> anyhow::Result<ExitCode> {
     tracing::info!("the last call is in: ending what still runs");
     assembly.shutdown().await;
     tasks.shutdown(TASKS_END).await;
+    tracing::info!("ended");
     served.context("serving on stdin and stdout")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -92,7 +92,11 @@ fn listing(tools: &[ToolRow]) -> String {
         let _ = writeln!(text, "{}\n    {}", tool.name, tool.summary);
         for input in &tool.inputs {
             let mark = if input.required { "" } else { "?" };
-            let _ = writeln!(text, "    {:<16} {}", format!("{}{mark}", input.name), input.about);
+            let choices = match input.choices {
+                [] => String::new(),
+                words => format!(" One of {}.", words.join(", ")),
+            };
+            let _ = writeln!(text, "    {:<16} {}{choices}", format!("{}{mark}", input.name), input.about);
         }
         text.push('\n');
     }

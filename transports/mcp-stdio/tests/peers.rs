@@ -1,4 +1,4 @@
-//! The official Python client of MCP drives the real binary through whole sessions, in both protocol eras.
+//! The official clients of MCP drive the real binary through whole sessions, in both protocol eras.
 //!
 //! The scripts in `peers/` are the transcripts; a test runs one and shows what it said when it fails.
 #![allow(
@@ -11,78 +11,150 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// `initialize` first, up to revision 2025-11-25.
-const LEGACY: &str = "legacy";
-/// No handshake.
-const MODERN: &str = "2026-07-28";
+/// The binary that the clients start.
+const SERVER: &str = env!("CARGO_BIN_EXE_sessiond-mcp-stdio");
 
-/// The Python that `cargo xtask test --install` has put into the build folder.
-fn python() -> PathBuf {
+/// What `cargo xtask test --install` has put into the build folder.
+fn installed(path: &str) -> PathBuf {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let target = scratch.parent().expect("the scratch folder lies in the build folder");
-    let python = target.join("peers/venv/bin/python");
-    assert!(python.is_file(), "{} is missing: run `cargo xtask test --install`", python.display());
-    python
+    let found = scratch.parent().expect("the scratch folder lies in the build folder").join("peers").join(path);
+    assert!(found.exists(), "{} is missing: run `cargo xtask test --install`", found.display());
+    found
 }
 
-/// Runs a script in an era; what it says is shown when it fails.
-fn run(script: &str, era: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
-    let output = Command::new(python())
-        // No byte code beside the scripts.
-        .arg("-B")
-        .arg(folder.join(script))
-        .args([env!("CARGO_BIN_EXE_sessiond-mcp-stdio"), era])
-        .stdin(Stdio::null())
-        .output()
-        .expect("Python starts");
+fn script(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers").join(path)
+}
+
+/// Runs a script; what it says is shown when it fails.
+fn run(peer: &mut Command) {
+    let output = peer.stdin(Stdio::null()).output().expect("the script's interpreter starts");
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{said}");
-    assert!(output.status.success(), "{script} in era {era} ended with {}:\n{said}", output.status);
+    assert!(output.status.success(), "{peer:?} ended with {}:\n{said}", output.status);
 }
 
-#[test]
-fn a_whole_session_with_handshake() {
-    run("session.py", LEGACY);
+mod python {
+    use super::*;
+
+    /// `initialize` first, up to revision 2025-11-25.
+    const LEGACY: &str = "legacy";
+    /// No handshake.
+    const MODERN: &str = "2026-07-28";
+
+    fn run(name: &str, era: &str) {
+        // No byte code beside the scripts.
+        let mut python = Command::new(installed("venv/bin/python"));
+        super::run(python.arg("-B").arg(script(name)).args([SERVER, era]));
+    }
+
+    #[test]
+    fn a_whole_session_with_handshake() {
+        run("session.py", LEGACY);
+    }
+
+    #[test]
+    fn a_whole_session_without_handshake() {
+        run("session.py", MODERN);
+    }
+
+    #[test]
+    fn commands_with_handshake() {
+        run("commands.py", LEGACY);
+    }
+
+    #[test]
+    fn commands_without_handshake() {
+        run("commands.py", MODERN);
+    }
+
+    #[test]
+    fn more_output_than_is_kept_with_handshake() {
+        run("output.py", LEGACY);
+    }
+
+    #[test]
+    fn more_output_than_is_kept_without_handshake() {
+        run("output.py", MODERN);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_handshake() {
+        run("errors.py", LEGACY);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_handshake() {
+        run("errors.py", MODERN);
+    }
+
+    /// Slow by its nature, so in one era only.
+    #[test]
+    fn long_waits_report_progress() {
+        run("patience.py", MODERN);
+    }
 }
 
-#[test]
-fn a_whole_session_without_handshake() {
-    run("session.py", MODERN);
-}
+mod typescript {
+    use super::*;
 
-#[test]
-fn commands_with_handshake() {
-    run("commands.py", LEGACY);
-}
+    /// As the client does it by itself: `initialize`, up to revision 2025-11-25.
+    const LEGACY: &str = "legacy";
+    /// It asks the server first, and finds that no handshake is needed.
+    const MODERN: &str = "modern";
 
-#[test]
-fn commands_without_handshake() {
-    run("commands.py", MODERN);
-}
+    /// What the package with Node calls this kind of machine.
+    const MACHINE: &str = if cfg!(target_arch = "x86_64") { "x64" } else { "arm64" };
 
-#[test]
-fn more_output_than_is_kept_with_handshake() {
-    run("output.py", LEGACY);
-}
+    fn run(name: &str, era: &str) {
+        let node = installed(&format!("node/node_modules/node-linux-{MACHINE}/bin/node"));
+        let mut node = Command::new(node);
+        super::run(node.arg(script("typescript").join(name)).arg(installed("node")).args([SERVER, era]));
+    }
 
-#[test]
-fn more_output_than_is_kept_without_handshake() {
-    run("output.py", MODERN);
-}
+    #[test]
+    fn a_whole_session_with_handshake() {
+        run("session.mjs", LEGACY);
+    }
 
-#[test]
-fn what_is_wrong_is_said_with_handshake() {
-    run("errors.py", LEGACY);
-}
+    #[test]
+    fn a_whole_session_without_handshake() {
+        run("session.mjs", MODERN);
+    }
 
-#[test]
-fn what_is_wrong_is_said_without_handshake() {
-    run("errors.py", MODERN);
-}
+    #[test]
+    fn commands_with_handshake() {
+        run("commands.mjs", LEGACY);
+    }
 
-/// Slow by its nature, so in one era only.
-#[test]
-fn long_waits_report_progress() {
-    run("patience.py", MODERN);
+    #[test]
+    fn commands_without_handshake() {
+        run("commands.mjs", MODERN);
+    }
+
+    #[test]
+    fn full_screen_programs_with_handshake() {
+        run("screens.mjs", LEGACY);
+    }
+
+    #[test]
+    fn full_screen_programs_without_handshake() {
+        run("screens.mjs", MODERN);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_handshake() {
+        run("errors.mjs", LEGACY);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_handshake() {
+        run("errors.mjs", MODERN);
+    }
+
+    /// Slow by its nature, so in one era only: the one whose clients lose patience.
+    #[test]
+    fn long_waits_outlast_a_clients_patience() {
+        run("patience.mjs", LEGACY);
+    }
 }

@@ -27,6 +27,11 @@ impl Answer {
         Self { structured: Some(Value::Object(structured)), text, ..Self::default() }
     }
 
+    /// About how many bytes it takes to be sent.
+    pub(crate) fn weight(&self) -> u64 {
+        self.structured.as_ref().map_or(0, weight) + self.text.len() as u64
+    }
+
     /// The same, saying what ended the wait when the caller asked for something particular.
     pub(crate) fn fired(mut self, fired: Option<Fired>) -> Self {
         if let Some(fired) = fired {
@@ -36,17 +41,36 @@ impl Answer {
     }
 }
 
+/// About how many bytes a value takes as JSON.
+fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(list) => list.iter().map(weight).sum(),
+        Value::Object(map) => map.iter().map(|(name, value)| name.len() as u64 + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
 impl From<Error> for Answer {
     fn from(error: Error) -> Self {
         let meta = Map::from_iter([(META_ERROR.to_owned(), Value::from(error.kind().as_str()))]);
-        Self { structured: None, text: error.message().to_owned(), is_error: true, meta }
+        Self { structured: None, text: bounded(error.message()), is_error: true, meta }
+    }
+}
+
+/// A message of the usual length. Those of other crates may repeat what a caller wrote.
+fn bounded(message: &str) -> String {
+    const MAX: usize = 1024;
+    match message.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}...", message.get(..end).unwrap_or_default()),
+        None => message.to_owned(),
     }
 }
 
 /// How much output the text of an answer repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextStyle {
-    /// Output of at most 1 KiB; of more, only where it stands in the structured content.
+    /// Output of at most 4 KiB; of more, only where it stands in the structured content.
     #[default]
     Short,
     /// All of it, for clients that show their model nothing but text. Every byte is then sent twice.

@@ -4,7 +4,7 @@
 //! argument, what it is, and what it must be. A string's content is not repeated: it might be a secret.
 
 use serde_json::{Map, Number, Value};
-use sessiond_core::{Error, Result};
+use sessiond_core::{Error, Result, shown};
 
 use crate::nearest::nearest;
 use crate::schema::{Field, Kind, Need, Object};
@@ -142,26 +142,12 @@ fn natural(number: &Number) -> Option<u64> {
     })
 }
 
-/// A name as it may stand in a message: quoted where needed, and short.
-fn shown(name: &str) -> String {
-    const MAX: usize = 64;
-    let mut short: String = name.chars().take(MAX).flat_map(char::escape_debug).collect();
-    if name.chars().count() > MAX {
-        short.push_str("...");
-    }
-    short
-}
-
 fn unknown(prefix: &str, name: &str, object: &Object) -> Error {
-    let near = nearest(name, object.fields.iter().map(|field| field.name));
-    let hint = near.map_or_else(
-        || "this tool takes no arguments".to_owned(),
-        |near| {
-            let known: Vec<_> = object.fields.iter().map(|field| field.name).collect();
-            format!("the nearest known one is {prefix}{near}; known are {}", known.join(", "))
-        },
-    );
-    Error::invalid_argument(format!("unknown property {prefix}{}: {hint}", shown(name)))
+    let known: Vec<_> = object.fields.iter().map(|field| field.name).collect();
+    let near = nearest(name, known.iter().copied());
+    let near = near.map(|near| format!("the nearest known one is {prefix}{near}; ")).unwrap_or_default();
+    let known = known.join(", ");
+    Error::invalid_argument(format!("unknown property {prefix}{}: {near}known are {known}", shown(name)))
 }
 
 fn missing(prefix: &str, field: &Field) -> Error {
@@ -180,9 +166,10 @@ fn first_sentence(about: &str) -> String {
 }
 
 fn no_choice(path: &dyn std::fmt::Display, text: &str, names: &[&'static str]) -> Error {
-    let near = nearest(text, names.iter().copied()).unwrap_or_default();
+    let near = nearest(text, names.iter().copied());
+    let near = near.map(|near| format!("; the nearest is {near}")).unwrap_or_default();
     let names = names.join(", ");
-    Error::invalid_argument(format!("{path} is none of {names}: the nearest to {} is {near}", shown(text)))
+    Error::invalid_argument(format!("{path} is \"{}\": it must be one of {names}{near}", shown(text)))
 }
 
 fn refused(path: &dyn std::fmt::Display, value: &Value, kind: Kind) -> Error {

@@ -10,25 +10,37 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
-use sessiond_core::{Access, Call, Owner, Result, Service};
+use sessiond_core::{Access, Call, Owner, Result, Service, shown};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, TextStyle};
 use crate::contract::{Family, Tool};
+use crate::log::Called;
 use crate::owners::{Owners, Proof};
 use crate::progress::{Reporter, accompany};
 use crate::schema::Side;
+use crate::wire::Flight;
 
 /// What the model is told at the start.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// What a client can ask for.
+const METHODS: &str = "there are tools/list, tools/call, ping, initialize and server/discover";
 
 /// Answers MCP requests out of a [`Service`], in both eras of the protocol. A clone is the same handler.
 #[derive(Clone)]
 pub struct Handler {
     shared: Arc<Shared>,
-    /// Fires when the connection has no caller any more.
+    connection: Option<Connection>,
+}
+
+/// The connection that a handler answers on.
+#[derive(Clone)]
+struct Connection {
+    /// Fires when it has no caller any more.
     closing: CancellationToken,
+    flight: Flight,
 }
 
 struct Shared {
@@ -60,7 +72,7 @@ impl Handler {
                 management: list(Side::ManagementInput),
                 scoped: list(Side::ScopedInput),
             }),
-            closing: CancellationToken::new(),
+            connection: None,
         }
     }
 
@@ -70,12 +82,51 @@ impl Handler {
     /// `invalid_argument` when there is no such tool, naming the nearest.
     pub async fn call(&self, tool: &str, arguments: Map<String, Value>, cx: &Call) -> Result<Answer> {
         let tool = Tool::find(tool, &self.shared.families)?;
-        Ok(tool.call(&*self.shared.service, cx, arguments, self.shared.style).await)
+        Ok(self.run(tool, arguments, cx, self.shared.style).await)
+    }
+
+    /// Calls a tool, and logs that.
+    async fn run(&self, tool: &Tool, arguments: Map<String, Value>, cx: &Call, style: TextStyle) -> Answer {
+        let (begin, called) = (Instant::now(), Called::new(tool.name, &arguments));
+        let answer = tool.call(&*self.shared.service, cx, arguments, style).await;
+        called.answered(&answer, begin.elapsed());
+        answer
     }
 
     /// The same handler for one connection, whose calls are taken back when the token fires.
-    pub(crate) fn closing_with(&self, closing: CancellationToken) -> Self {
-        Self { shared: self.shared.clone(), closing }
+    pub(crate) fn on(&self, closing: CancellationToken, flight: Flight) -> Self {
+        Self { shared: self.shared.clone(), connection: Some(Connection { closing, flight }) }
+    }
+
+    /// Answers a call once there is room for the answer, so that whoever asks without reading fills no memory.
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Answer, ErrorData> {
+        let connection = self.connection.as_ref();
+        let connection = connection.map(|it| (it.flight.call(context.id.clone()), &it.closing));
+        let tool = Tool::find(&request.name, &self.shared.families)
+            .map_err(|error| ErrorData::invalid_params(error.message().to_owned(), None))?;
+        let style = self.style(&context);
+        let reporter = context.meta.get_progress_token().map(|token| Reporter::new(context.peer.clone(), token));
+        let cx = Call {
+            owner: self.owner(&context)?,
+            deadline: Instant::now() + Call::LONGEST,
+            // The request's own token: firing it takes back this call alone.
+            cancel: context.ct,
+            progress: reporter.as_ref().map(Reporter::progress),
+        };
+        let call = self.run(tool, request.arguments.unwrap_or_default(), &cx, style);
+        let Some((in_flight, closing)) = connection else {
+            return Ok(accompany(call, reporter, &CancellationToken::new(), &cx.cancel).await);
+        };
+        if !in_flight.room(&cx.cancel, closing).await {
+            return Err(ErrorData::internal_error("the connection ends: this call was not begun", None));
+        }
+        let answer = accompany(call, reporter, closing, &cx.cancel).await;
+        in_flight.answered(answer.weight());
+        Ok(answer)
     }
 
     fn owner(&self, context: &RequestContext<RoleServer>) -> Result<Owner, ErrorData> {
@@ -114,20 +165,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = Tool::find(&request.name, &self.shared.families)
-            .map_err(|error| ErrorData::invalid_params(error.message().to_owned(), None))?;
-        let style = self.style(&context);
-        let reporter = context.meta.get_progress_token().map(|token| Reporter::new(context.peer.clone(), token));
-        let cx = Call {
-            owner: self.owner(&context)?,
-            deadline: Instant::now() + Call::LONGEST,
-            // The request's own token: firing it takes back this call alone.
-            cancel: context.ct,
-            progress: reporter.as_ref().map(Reporter::progress),
-        };
-        let call = tool.call(&*self.shared.service, &cx, request.arguments.unwrap_or_default(), style);
-        let answer = accompany(call, reporter, &self.closing, &cx.cancel).await;
-        Ok(result(answer).into())
+        self.answer(request, context).await.map(|answer| result(answer).into())
     }
 
     /// Requests that rmcp knows no type for; a call of a tool is one of them when its parameters are malformed.
@@ -139,7 +177,8 @@ impl ServerHandler for Handler {
         if request.method == CallToolRequestMethod::VALUE {
             return Err(ErrorData::invalid_params("name must be a string and arguments an object", None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        let said = format!("there is no method {}: {METHODS}", shown(&request.method));
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, said, None))
     }
 }
 

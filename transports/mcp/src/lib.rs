@@ -14,12 +14,14 @@
 //! - `schema`: field tables, from which both the JSON schemas and the checks derive
 //! - `answer`, `render`, `time`: what comes back
 //! - `owners`: the seam through which a transport says who asks
-//! - `serve`: one connection over a reader and a writer; `wire`: its lines
+//! - `serve`: one connection over a reader and a writer; `wire`: its lines, its queue of answers
+//! - `log`: what is said of a call to whoever runs the server
 
 mod answer;
 mod args;
 mod contract;
 mod handler;
+mod log;
 mod nearest;
 mod owners;
 mod progress;

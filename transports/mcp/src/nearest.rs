@@ -1,6 +1,7 @@
 //! Finds the name that somebody probably meant.
 
-/// The candidate that differs least from the name; `None` when there is no candidate.
+/// The candidate that differs least from the name, and little enough to be what was meant: a part of it or the whole
+/// with something around it, or different in at most a third of its characters. A wrong hint is worse than none.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// Nobody mistypes a longer name, and the comparison takes time with its square.
     const MAX: usize = 64;
@@ -10,7 +11,10 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
         let part = candidate.contains(name.as_str()) || name.contains(candidate);
         (!(part && name.len() > 2), strsim::damerau_levenshtein(&name, candidate))
     };
-    candidates.min_by_key(|candidate| distance(candidate))
+    let nearest = candidates.min_by_key(|candidate| distance(candidate))?;
+    let (is_no_part, differing) = distance(nearest);
+    let longer = nearest.chars().count().max(name.chars().count());
+    (!is_no_part || differing * 3 <= longer).then_some(nearest)
 }
 
 #[cfg(test)]
@@ -25,11 +29,18 @@ mod tests {
             ("sessionId", "session_id"),
             ("token", "client_token"),
             ("wait", "wait_ms"),
-            ("timeout_ms", "wait_ms"),
             ("crusor", "cursor"),
             ("maxBytes", "max_bytes"),
         ] {
             assert_eq!(nearest(slip, names.into_iter()), Some(meant), "{slip}");
+        }
+    }
+
+    #[test]
+    fn what_is_like_nothing_finds_nothing() {
+        let names = ["session_id", "client_token", "cursor", "wait_ms"];
+        for name in ["", "x", "timeout", "timeout_ms", "kill", "session_output_lines", &"z".repeat(1_000_000)] {
+            assert_eq!(nearest(name, names.into_iter()), None, "{name}");
         }
         assert_eq!(nearest("x", std::iter::empty()), None);
     }

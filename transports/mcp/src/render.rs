@@ -1,12 +1,12 @@
 //! Turns typed answers into structured content and text. Bytes become text here and nowhere else.
 
 use serde_json::{Map, Value};
-use sessiond_core::{End, Fired, Read, decode};
+use sessiond_core::{End, Fired, Read, Wait, decode};
 
 use crate::answer::{Answer, TextStyle};
 
 /// The most output, in bytes, that a short text repeats.
-const SHORT: usize = 1024;
+const SHORT: usize = 4096;
 
 /// Structured content as it grows.
 #[derive(Default)]
@@ -36,7 +36,12 @@ impl Fields {
     pub(crate) fn with_read(mut self, line: Option<String>, read: Option<&Read>, telling: Telling) -> Answer {
         let Some(read) = read else { return Answer::new(self.0, line.unwrap_or_default()) };
         let fired = telling.until.then_some(read.fired);
-        let read_line = read_line(read, fired);
+        let mut read_line = read_line(read);
+        match fired {
+            Some(Fired::Deadline) if !telling.waits => read_line.push_str("; wait_ms is 0: looked once"),
+            Some(fired) => read_line.push_str(&format!("; the wait ended by {}", fired.as_str())),
+            None => {}
+        }
         let line = match line {
             Some(line) => format!("{line}; {read_line}"),
             None => read_line,
@@ -65,17 +70,25 @@ impl Fields {
 pub(crate) struct Telling {
     pub(crate) style: TextStyle,
     /// Whether the caller waited for something particular, and so hears what came.
-    pub(crate) until: bool,
+    until: bool,
+    /// Whether the caller gave that any time.
+    waits: bool,
 }
 
-/// What the text says behind its first line, which is ours: the output itself, or how much there is.
+impl Telling {
+    pub(crate) fn new(style: TextStyle, wait: &Wait) -> Self {
+        Self { style, until: wait.until.is_some(), waits: !wait.time.is_zero() }
+    }
+}
+
+/// What the text says after its first line, which is ours: the output itself, or how much there is.
 pub(crate) enum Shown {
     Output(String),
     Elsewhere(usize),
 }
 
 impl Shown {
-    /// Joins outputs, each behind its heading if it has one.
+    /// Joins outputs, each after its heading if it has one.
     pub(crate) fn of(parts: &[(&str, &str)], style: TextStyle) -> Self {
         let total: usize = parts.iter().map(|(_, output)| output.len()).sum();
         if style == TextStyle::Short && total > SHORT {
@@ -100,7 +113,10 @@ impl Shown {
         match self {
             Self::Output(output) if output.is_empty() => line,
             Self::Output(output) => format!("{line}\n{output}"),
-            Self::Elsewhere(bytes) => format!("{line}; {bytes} bytes of output, in the structured content alone"),
+            Self::Elsewhere(bytes) => format!(
+                "{line}; {bytes} bytes of output are not repeated in this text: they are in structuredContent; for a \
+                 client that shows text alone, mcp.text = \"full\" in the server's configuration puts them here"
+            ),
         }
     }
 }
@@ -110,7 +126,7 @@ pub(crate) fn listing(heading: String, lines: &[String], style: TextStyle) -> St
     let mut text = heading;
     for (place, line) in lines.iter().enumerate() {
         if style == TextStyle::Short && text.len() + line.len() > SHORT {
-            text.push_str(&format!("\n{} more in the structured content", lines.len() - place));
+            text.push_str(&format!("\n{} more in structuredContent", lines.len() - place));
             break;
         }
         text.push('\n');
@@ -142,7 +158,7 @@ pub(crate) fn end_line(end: &End) -> String {
 }
 
 /// Where a read stands, in a few words.
-fn read_line(read: &Read, fired: Option<Fired>) -> String {
+fn read_line(read: &Read) -> String {
     let mut line = match &read.slice.ended {
         Some(end) => format!("done: {}", end_line(end)),
         None => "not done".to_owned(),
@@ -151,10 +167,6 @@ fn read_line(read: &Read, fired: Option<Fired>) -> String {
     line.push_str(&read.slice.next.to_string());
     if read.slice.lost > 0 {
         line.push_str(&format!("; {} bytes before this output are no longer kept", read.slice.lost));
-    }
-    if let Some(fired) = fired {
-        line.push_str("; the wait ended by ");
-        line.push_str(fired.as_str());
     }
     line
 }

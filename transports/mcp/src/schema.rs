@@ -91,6 +91,14 @@ impl Kind {
         }
     }
 
+    /// The words that it can be, when they are few.
+    pub(crate) const fn choices(self) -> &'static [&'static str] {
+        match self {
+            Self::Choice(words) => words,
+            _ => &[],
+        }
+    }
+
     fn schema(self, side: Side) -> Map<String, Value> {
         match self {
             Self::Text { max } => object([("type", Some(json!("string"))), ("maxLength", max.map(Value::from))]),

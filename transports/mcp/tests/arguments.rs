@@ -44,6 +44,7 @@ fn refused_reads() -> Vec<(&'static str, Value)> {
         read(json!({"until": {"end": "yes"}})),
         read(json!({"until": {"quiet_ms": 0}})),
         read(json!({"until": {"pattern": "("}})),
+        read(json!({"until": {"pattern": ""}})),
         read(json!({"until": {"pattern": "(a{1000}){1000}"}})),
         read(json!({})),
     ]
@@ -171,6 +172,48 @@ async fn an_unknown_tool_is_a_protocol_error_that_names_the_nearest() {
     let rmcp::ServiceError::McpError(error) = error else { panic!("{error}") };
     assert_eq!(error.code.0, -32602);
     assert_eq!(error.message, "unknown tool session_reed: the nearest is session_read; tools/list shows all");
+}
+
+#[tokio::test]
+async fn an_unknown_tool_like_no_other_gets_the_names_of_all() {
+    let mut server = Server::new();
+    let client = server.client().await;
+    let error = client.try_call("kill", json!({})).await.unwrap_err();
+    let rmcp::ServiceError::McpError(error) = error else { panic!("{error}") };
+    let known = "list_clients, execute_command, session_start, session_read, session_write, session_control, \
+                 session_stop, session_list";
+    assert_eq!(error.message, format!("unknown tool kill: known are {known}; tools/list shows all"));
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_grow_with_what_it_refuses() {
+    let mut server = Server::new();
+    let client = server.client().await;
+    let long = "z=".repeat(500_000);
+    let session = client.start("sleep 100").await;
+    for (tool, arguments) in [
+        ("execute_command", json!({"command": "true", "env": {&long: "v"}})),
+        ("execute_command", json!({"command": "true", "env": {"z".repeat(500_000): "\0"}})),
+        ("execute_command", json!({"command": "true", "env": {&long: 1}})),
+        ("execute_command", json!({"command": "true", &long: 1})),
+        ("execute_command", json!({"command": "true", "client_token": "z".repeat(250)})),
+        ("execute_command", json!({"command": "true", "client_id": long})),
+        ("session_start", json!({"command": format!(":fail {long}")})),
+        ("session_control", json!({"session_id": session, "action": long})),
+        ("session_control", json!({"session_id": session, "action": "signal", "signal": long})),
+        ("session_control", json!({"session_id": session, "action": "keys", "keys": [long]})),
+        ("session_list", json!({"page_token": long})),
+    ] {
+        let reply = client.call(tool, arguments).await;
+        assert!(refusal(&reply).1.len() < 1100, "{tool}: {} bytes", reply.text.len());
+    }
+    let error = client.try_call(&long, json!({})).await.unwrap_err().to_string();
+    assert!(error.len() < 400, "{} bytes", error.len());
+    let mut wire = server.wire();
+    wire.initialize("2025-11-25").await;
+    wire.request(1, &long, json!({})).await;
+    let error = wire.receive().await.unwrap()["error"].to_string();
+    assert!(error.len() < 400, "{} bytes", error.len());
 }
 
 /// Values that nobody should send.

@@ -69,7 +69,9 @@ async fn what_is_beyond_a_mebibyte_is_discarded() {
     assert_eq!((&reply.structured["stderr"], &reply.structured["truncated"]), (&json!(""), &json!(true)));
     assert_eq!(
         reply.text,
-        "exit code 0; output beyond the first 1 MiB was discarded; 1048576 bytes of output, in the structured content alone"
+        "exit code 0; output beyond the first 1 MiB was discarded; 1048576 bytes of output are not repeated in this text: \
+         they are in structuredContent; for a client that shows text alone, mcp.text = \"full\" in the server's \
+         configuration puts them here"
     );
 }
 
@@ -79,4 +81,5 @@ async fn what_is_left_in_the_background_is_named() {
     let client = server.client().await;
     let reply = client.call("execute_command", json!({"command": "sleep 1000 &; echo hi"})).await;
     assert_eq!(reply.text, "exit code 0; still running in the background: 1001000\nstdout:\nhi\n");
+    assert_eq!(reply.structured["detail"], "still running in the background: 1001000");
 }

@@ -126,23 +126,135 @@ async fn lines_that_are_no_requests_do_not_end_the_connection() {
     let mut server = Server::new();
     let mut wire = server.wire();
     wire.initialize("2025-11-25").await;
-    for line in ["", "\r", "nonsense", "{", "\u{feff}", "{\"id\":1e999}", "{\"method\":\"no/such/thing\"}"] {
+    // Nobody waits for an answer to these.
+    for line in ["", "\r", "  \t", "\u{feff}", "{\"method\":\"no/such/thing\"}"] {
         wire.send_line(line).await;
     }
-    let refused = json!({"code": -32600, "message": "this is no request of the protocol: check method and params"});
-    for (line, id) in [("[]", json!(null)), ("{\"jsonrpc\":\"2.0\"}", json!(null)), ("{\"id\":\"a\"}", json!("a"))] {
+    let no_request = "this is no request of the protocol: check jsonrpc, method and params";
+    let bad_id = "id must be a string or an integer of at most 64 bits: give each request one of its own";
+    for (line, id, said) in [
+        ("{\"jsonrpc\":\"2.0\"}", json!(null), no_request),
+        ("{\"id\":\"a\"}", json!("a"), no_request),
+        ("[]", json!(null), "a batch is not taken: send each message on a line of its own"),
+        ("null", json!(null), "this is no request of the protocol: send a JSON object"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, json!(null), bad_id),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, json!(null), bad_id),
+        (r#"{"jsonrpc":"2.0","id":[1],"method":"tools/call","params":{"name":"list_clients"}}"#, json!(null), bad_id),
+        (r#"{"id":{},"result":{}}"#, json!(null), bad_id),
+    ] {
         wire.send_line(line).await;
         let answer = wire.receive().await.unwrap();
-        assert_eq!((&answer["id"], &answer["error"]), (&id, &refused), "{line}");
+        assert_eq!((&answer["id"], &answer["error"]), (&id, &json!({"code": -32600, "message": said})), "{line}");
     }
     wire.request(7, "tools/call", json!({"name": "list_clients", "arguments": [1]})).await;
     let answer = wire.receive().await.unwrap();
     let expected = json!({"code": -32602, "message": "name must be a string and arguments an object"});
     assert_eq!((&answer["id"], &answer["error"]), (&json!(7), &expected));
     wire.request(8, "no/such/method", json!({})).await;
-    assert_eq!(wire.receive().await.unwrap()["error"]["code"], -32601);
+    let said =
+        "there is no method no/such/method: there are tools/list, tools/call, ping, initialize and server/discover";
+    assert_eq!(wire.receive().await.unwrap()["error"], json!({"code": -32601, "message": said}));
     wire.request(9, "ping", json!({})).await;
     assert_eq!(wire.receive().await.unwrap()["result"], json!({}));
+}
+
+#[tokio::test]
+async fn a_request_that_is_broken_json_is_answered_under_its_id() {
+    let mut server = Server::new();
+    let mut wire = server.wire();
+    wire.initialize("2025-11-25").await;
+    let command = |text: &[u8]| {
+        let begin = br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"execute_command","arguments":"#;
+        [&begin[..], br#"{"client_token":"local","command":"echo "#, text, br#""}}}"#].concat()
+    };
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{}{},"id":5}}"#, "[".repeat(9999), "]".repeat(9999));
+    for (line, id, said) in [
+        (command(br"\ud800"), json!(5), "unexpected end of hex escape"),
+        (command(br"\udead"), json!(5), "lone leading surrogate in hex escape"),
+        (command(b"\xff"), json!(5), "invalid unicode code point"),
+        (command(b"\0"), json!(5), "control character"),
+        (deep.into_bytes(), json!(5), "recursion limit exceeded"),
+        (br#"{"jsonrpc":"2.0","id":"a","method":"pi"#.to_vec(), json!("a"), "EOF while parsing"),
+        (br#"{"id":1e999}"#.to_vec(), json!(null), "number out of range"),
+        (b"nonsense".to_vec(), json!(null), "expected ident"),
+        (b"{".to_vec(), json!(null), "EOF while parsing"),
+    ] {
+        wire.send_bytes(&[&line, &b"\n"[..]].concat()).await;
+        let answer = wire.receive().await.unwrap();
+        let error = (&answer["id"], &answer["error"]["code"]);
+        assert_eq!(error, (&id, &json!(-32700)), "{}", String::from_utf8_lossy(&line));
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("this line is not valid JSON: {said}")), "{message}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_is_in_use_is_refused_and_the_first_request_stays_what_it_was() {
+    let mut server = Server::new();
+    let mut wire = server.wire();
+    wire.initialize("2025-11-25").await;
+    wire.tool(5, "execute_command", json!({"command": "sleep 1; echo first"})).await;
+    wire.tool(5, "execute_command", json!({"command": "echo second"})).await;
+    let refusal = wire.receive().await.unwrap();
+    let said = "id 5 is in use by a request that has not ended yet, so this one was not taken";
+    assert_eq!((&refusal["id"], &refusal["error"]), (&json!(null), &json!({"code": -32600, "message": said})));
+    let answer = wire.receive().await.unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["structuredContent"]["stdout"]), (&json!(5), &json!("first\n")));
+
+    // Once it is answered the id is free; when it is taken back, once it has ended.
+    wire.tool(5, "execute_command", json!({"command": "sleep 1000", "timeout_ms": 0})).await;
+    let params = json!({"requestId": 5});
+    wire.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})).await;
+    wire.tool(5, "execute_command", json!({"command": "echo third"})).await;
+    assert_eq!(wire.receive().await.unwrap()["error"]["message"], said);
+    // Time is paused: this is over once nothing else has anything to do.
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    assert_eq!(server.local.running(), 0);
+    wire.tool(5, "execute_command", json!({"command": "echo fourth"})).await;
+    assert_eq!(wire.receive().await.unwrap()["result"]["structuredContent"]["stdout"], "fourth\n");
+
+    // One that is taken back before it has begun has ended too. The two lines come at once.
+    let call = json!({"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": {"name": "no_such_tool"}});
+    let taken_back = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 6}});
+    wire.send_line(&format!("{call}\n{taken_back}")).await;
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    wire.tool(6, "execute_command", json!({"command": "echo fifth"})).await;
+    assert_eq!(wire.receive().await.unwrap()["result"]["structuredContent"]["stdout"], "fifth\n");
+}
+
+#[tokio::test]
+async fn the_last_line_needs_no_line_end() {
+    let mut server = Server::new();
+    let mut wire = server.wire();
+    wire.initialize("2025-11-25").await;
+    wire.send_bytes(br#"{"jsonrpc":"2.0","id":77,"method":"ping"}"#).await;
+    wire.close_input().await;
+    assert_eq!(wire.receive().await.unwrap(), json!({"jsonrpc": "2.0", "id": 77, "result": {}}));
+    server.disconnected().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_asks_before_initialize_is_told_to_and_may_go_on() {
+    let mut server = Server::new();
+    let mut wire = server.wire();
+    // Neither notifications nor answers to nothing have to do with how a connection begins.
+    wire.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    wire.send(json!({"jsonrpc": "2.0", "id": 0, "result": {}})).await;
+    wire.tool(1, "list_clients", json!({})).await;
+    let said = "initialize first: this connection begins with the request initialize, or else each request carries the \
+                _meta of protocol version 2026-07-28";
+    let refusal = wire.receive().await.unwrap();
+    assert_eq!((&refusal["id"], &refusal["error"]), (&json!(1), &json!({"code": -32600, "message": said})));
+    wire.request(2, "initialize", json!({"protocolVersion": 5})).await;
+    let said = "initialize cannot be read: its params must have protocolVersion, capabilities and clientInfo";
+    let refusal = wire.receive().await.unwrap();
+    assert_eq!((&refusal["id"], &refusal["error"]), (&json!(2), &json!({"code": -32600, "message": said})));
+    wire.request(3, "ping", json!({})).await;
+    assert_eq!(wire.receive().await.unwrap()["result"], json!({}));
+    assert_eq!(wire.initialize("2025-11-25").await["protocolVersion"], "2025-11-25");
+    wire.tool(4, "list_clients", json!({})).await;
+    assert_eq!(wire.receive().await.unwrap()["id"], 4);
 }
 
 #[tokio::test]
@@ -150,9 +262,12 @@ async fn a_line_that_is_too_long_is_refused_and_the_next_one_taken() {
     let mut server = Server::new();
     let mut wire = server.wire();
     wire.initialize("2025-11-25").await;
-    wire.send_line(&"x".repeat(17 << 20)).await;
     let expected = json!({"code": -32600, "message": "a line of more than 16 MiB is not taken: send less at once"});
-    assert_eq!(wire.receive().await.unwrap()["error"], expected);
+    for (begin, id) in [("", json!(null)), (r#"{"jsonrpc":"2.0","id":6,"x":""#, json!(6))] {
+        wire.send_line(&format!("{begin}{}", "x".repeat(17 << 20))).await;
+        let answer = wire.receive().await.unwrap();
+        assert_eq!((&answer["id"], &answer["error"]), (&id, &expected));
+    }
     wire.tool(1, "execute_command", json!({"command": "cat", "stdin": "y".repeat(3 << 20)})).await;
     assert_eq!(wire.receive().await.unwrap()["result"]["structuredContent"]["truncated"], true);
 }

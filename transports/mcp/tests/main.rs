@@ -15,11 +15,13 @@ mod arguments;
 mod commands;
 mod connection;
 mod eras;
+mod faults;
 mod lists;
 mod published;
 mod sessions;
 mod support;
 mod texts;
+mod unread;
 
 #[test]
 fn every_file_is_part_of_this_binary() {

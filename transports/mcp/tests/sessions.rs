@@ -233,12 +233,38 @@ async fn sessions_are_listed_page_by_page() {
 async fn a_long_list_is_cut_in_the_text_alone() {
     let mut server = Server::new();
     let client = server.client().await;
-    for number in 1..=30 {
-        client.start(&format!("sleep 100\nexit {number}")).await;
+    for number in 1..=64 {
+        client.start(&format!("sleep 100\nexit {number:020}")).await;
     }
-    let list = client.call("session_list", json!({})).await;
-    assert_eq!(list.structured["sessions"].as_array().unwrap().len(), 30);
+    let list = client.call("session_list", json!({"limit": 100})).await;
+    assert_eq!(list.structured["sessions"].as_array().unwrap().len(), 64);
     let lines: Vec<_> = list.text.lines().collect();
-    assert!(list.text.len() < 1100 && lines[1].ends_with(" on local running: sleep 100 exit 30"), "{}", list.text);
-    assert_eq!(lines.last().unwrap(), &format!("{} more in the structured content", 30 - (lines.len() - 2)));
+    assert!(
+        list.text.len() < 4200 && lines[1].ends_with(" on local running: sleep 100 exit 00000000000000000064"),
+        "{}",
+        list.text
+    );
+    assert_eq!(lines.last().unwrap(), &format!("{} more in structuredContent", 64 - (lines.len() - 2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_shows_the_beginning_of_a_long_command() {
+    let mut server = Server::new();
+    let client = server.client().await;
+    client.start(&format!("sleep 100\n{}", "é".repeat(2000))).await;
+    let list = client.call("session_list", json!({})).await;
+    assert_eq!(list.structured["sessions"][0]["command"], format!("sleep 100\n{}…", "é".repeat(1014)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_without_time_says_that_it_has_only_looked() {
+    let mut server = Server::new();
+    let client = server.client().await;
+    let session = client.start("echo hi; sleep 100").await;
+    let look = json!({"session_id": session, "cursor": 4, "until": {"end": true}});
+    let reply = client.call("session_read", look).await;
+    assert_eq!(reply.text, "not done; next_cursor 4; wait_ms is 0: looked once");
+    assert_eq!(reply.meta["sessiond/fired"], "deadline");
+    let wait = json!({"session_id": session, "cursor": 4, "wait_ms": 100, "until": {"end": true}});
+    assert_eq!(client.call("session_read", wait).await.text, "not done; next_cursor 4; the wait ended by deadline");
 }

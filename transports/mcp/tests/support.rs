@@ -54,7 +54,12 @@ impl Server {
 
     /// Serves one end of a pipe and returns the other.
     pub(crate) fn connect(&mut self, handler: Handler) -> DuplexStream {
-        let (near, far) = duplex(PIPE);
+        self.connect_over(PIPE, handler)
+    }
+
+    /// The same over a pipe that holds so many bytes.
+    pub(crate) fn connect_over(&mut self, pipe: usize, handler: Handler) -> DuplexStream {
+        let (near, far) = duplex(pipe);
         let (input, output) = split(far);
         self.connections.spawn(serve(handler, input, output, self.shutdown.clone()));
         near
@@ -221,7 +226,11 @@ impl Wire {
     }
 
     pub(crate) async fn send_line(&mut self, line: &str) {
-        self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        self.send_bytes(format!("{line}\n").as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.input.write_all(bytes).await.unwrap();
     }
 
     pub(crate) async fn send(&mut self, message: Value) {

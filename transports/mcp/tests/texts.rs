@@ -13,14 +13,19 @@ async fn read_all(client: &Client, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn output_of_a_kibibyte_is_in_the_text_and_no_more() {
+async fn output_of_four_kibibytes_is_in_the_text_and_of_more_where_it_is() {
     let mut server = Server::new();
     let client = server.client().await;
-    let line = "x".repeat(1022);
+    let line = "x".repeat(4094);
     let small = read_all(&client, &format!("echo {line}")).await;
-    assert_eq!(small, format!("done: exit code 0; next_cursor 1024\n{line}\r\n"));
+    assert_eq!(small, format!("done: exit code 0; next_cursor 4096\n{line}\r\n"));
     let big = read_all(&client, &format!("echo x{line}")).await;
-    assert_eq!(big, "done: exit code 0; next_cursor 1025; 1025 bytes of output, in the structured content alone");
+    assert_eq!(
+        big,
+        "done: exit code 0; next_cursor 4097; 4097 bytes of output are not repeated in this text: they are in \
+         structuredContent; for a client that shows text alone, mcp.text = \"full\" in the server's configuration puts \
+         them here"
+    );
 }
 
 #[tokio::test]

@@ -70,7 +70,10 @@ fn an_unknown_key_is_refused_with_its_line_and_the_nearest_known_one() {
         refused("[targets.local]\nshel = '/bin/sh'\n"),
         "config.toml:2: targets.local.shel is not a known key; the nearest one is targets.local.shell"
     );
-    assert_eq!(refused("[lgo]\n"), "config.toml:1: lgo is not a known key; the nearest one is log.level");
+    assert_eq!(
+        refused("[lgo]\n"),
+        "config.toml:1: lgo is not a known key; config.example.toml of the documentation has every key"
+    );
     assert_eq!(
         refused("[limits]\n'stop grace' = 5\n"),
         "config.toml:2: limits.\"stop grace\" is not a known key; the nearest one is limits.stop_grace_ms"

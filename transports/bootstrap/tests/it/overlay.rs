@@ -50,7 +50,7 @@ fn every_kind_of_key_has_a_variable() {
 fn a_bad_value_is_refused_with_the_variable() {
     assert_eq!(
         refused("SESSIOND_LIMITS__STOP_GRACE_MS", "hunter2"),
-        "SESSIOND_LIMITS__STOP_GRACE_MS must be a whole number of milliseconds from 0 to 600000, not other text"
+        "SESSIOND_LIMITS__STOP_GRACE_MS must be a whole number of milliseconds from 0 to 600000"
     );
     assert_eq!(
         refused("SESSIOND_LIMITS__STOP_GRACE_MS", "600001"),
@@ -79,6 +79,10 @@ fn an_unknown_variable_of_ours_is_refused_with_the_nearest_known_one() {
     assert_eq!(
         refused("SESSIOND_LOGS", "5"),
         "SESSIOND_LOGS sets no known key; the nearest one is SESSIOND_LOG__LEVEL"
+    );
+    assert_eq!(
+        refused("SESSIOND_PASSWORD_STORE", "5"),
+        "SESSIOND_PASSWORD_STORE sets no known key; config.example.toml of the documentation has every key"
     );
 }
 

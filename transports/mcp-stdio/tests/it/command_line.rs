@@ -56,6 +56,8 @@ fn the_tools_are_listed_for_people_and_for_programs() {
         assert!(stdout(&table).contains(&format!("\n| `{name}` |")), "{name}");
         assert!(tool["inputSchema"]["properties"].is_object(), "{name}");
     }
+    let choices = "What to do. One of interrupt, eof, stop, signal, resize, keys.\n";
+    assert!(stdout(&listing).contains(choices), "{}", stdout(&listing));
 }
 
 #[test]

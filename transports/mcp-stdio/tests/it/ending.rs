@@ -1,6 +1,7 @@
 //! The end of the server: what ends it, and that nothing of it is left.
 
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
+use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
@@ -110,4 +111,42 @@ fn a_second_signal_ends_the_server_at_once() {
     for pid in place.alive() {
         let _ = kill_process(pid, Signal::KILL);
     }
+}
+
+/// A server with a session whose output fills the pipe when it is read, and nobody who reads that.
+fn unread(place: &Place) -> (Server, BufReader<ChildStdout>) {
+    // The answers to initialize and session_start.
+    let (mut server, reader) = Server::start_read(place.command(&[]), 2);
+    let session = server.start_session("head -c 300000 /dev/zero | tr '\\0' x; echo ready; exec sleep 1000");
+    for _ in 0..50 {
+        let arguments = json!({"session_id": session, "client_token": "local"});
+        server.ask("tools/call", json!({"name": "session_read", "arguments": arguments}));
+    }
+    (server, reader.join().unwrap())
+}
+
+#[test]
+fn answers_that_nobody_reads_do_not_keep_the_server_from_ending() {
+    let ends: [fn(&mut Server); 2] = [Server::close, |server| server.signal(Signal::TERM)];
+    for end in ends {
+        let place = Place::new();
+        let (mut server, output) = unread(&place);
+        end(&mut server);
+        let status = server.end_unread();
+        assert!(status.success(), "{status}");
+        assert_eq!(place.alive(), []);
+        drop(output);
+    }
+}
+
+#[test]
+fn a_client_that_closes_stdout_ends_the_server_with_its_next_answer() {
+    let place = Place::new();
+    let (mut server, reader) = Server::start_read(place.command(&[]), 2);
+    server.start_session("echo ready; exec sleep 1000");
+    drop(reader.join().unwrap());
+    server.ask("ping", json!({}));
+    let status = server.end_unread();
+    assert!(status.success(), "{status}");
+    assert_eq!(place.alive(), []);
 }

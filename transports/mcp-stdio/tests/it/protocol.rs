@@ -70,3 +70,47 @@ fn a_server_inside_a_session_of_another_works() {
     server.close();
     assert!(server.end().0.success());
 }
+
+/// What a server logs at a level through a session, a command and a few mistakes.
+fn log_at(level: &str) -> String {
+    let place = Place::new();
+    let mut server = Server::start(place.command(&["--log", level]));
+    server.collect_stderr();
+    let session = server.start_session("echo ready; read line");
+    let about = json!({"session_id": session, "client_token": "local"});
+    server.request(
+        "tools/call",
+        json!({"name": "execute_command", "arguments": {"command": "hunter2", "client_token": "local"}}),
+    );
+    server.request("tools/call", json!({"name": "execute_command", "arguments": {"cwd": "hunter2"}}));
+    server.request("tools/call", json!({"name": "hunter2", "arguments": {}}));
+    server.request(&"hunter2".repeat(1000), json!({}));
+    server.call("session_stop", about);
+    server.close();
+    server.end().2
+}
+
+#[test]
+fn mistakes_of_the_client_are_no_warnings() {
+    assert_eq!(log_at("warn"), "");
+}
+
+#[test]
+fn starts_and_ends_are_information_and_calls_are_for_debugging() {
+    let info = log_at("info");
+    for said in ["serving on stdin and stdout", "a session has started session=", "a session was told to stop session="]
+    {
+        assert!(info.contains(said), "{said}: {info}");
+    }
+    assert!(!info.contains("called") && !info.contains("hunter2"), "{info}");
+    let debug = log_at("debug");
+    for said in [
+        "called tool=\"session_start\" outcome=\"ok\" milliseconds=",
+        "called tool=\"execute_command\" outcome=\"failed\" milliseconds=",
+        "called tool=\"execute_command\" outcome=\"invalid_argument\" milliseconds=",
+    ] {
+        assert!(debug.contains(said), "{said}: {debug}");
+    }
+    let lines: Vec<_> = debug.lines().filter(|line| line.contains("called tool=")).collect();
+    assert!(lines.iter().all(|line| !line.contains("hunter2")), "{lines:?}");
+}

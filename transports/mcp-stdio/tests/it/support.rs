@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -108,21 +108,28 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts it and greets it.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_read(command, usize::MAX).0
+    }
+
+    /// The same, but after so many lines nobody reads its stdout, which comes back then.
+    pub(crate) fn start_read(mut command: Command, count: usize) -> (Self, JoinHandle<BufReader<ChildStdout>>) {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
         let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines() {
+        let reader = std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            for line in output.by_ref().lines().take(count) {
                 let _ = sender.send(line.unwrap());
             }
+            output
         });
         let mut server = Self { child, input, lines, seen: Vec::new(), errors: None, next_id: 0 };
         let client = json!({"name": "test", "version": "0"});
         server
             .request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}));
         server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        server
+        (server, reader)
     }
 
     /// Its stderr, for who wants to await a line there.
@@ -192,6 +199,22 @@ impl Server {
     /// Closes its stdin.
     pub(crate) fn close(&mut self) {
         self.input = None;
+    }
+
+    /// Awaits its end, without reading.
+    pub(crate) fn end_unread(mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            if began.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                panic!("the server does not end");
+            }
+            // A process's end is no event that could be awaited for a time only.
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Awaits its end: how it ended, every line of its stdout, and its stderr where that was collected.

@@ -3,10 +3,12 @@
 mod session;
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
-use sessiond_core::{Call, Error, Result, Service};
+use sessiond_core::{Call, Error, Result, Service, shown};
 
 use crate::answer::{Answer, TextStyle};
 use crate::args::Args;
@@ -89,13 +91,18 @@ impl Tool {
     /// The tool of this name among these families.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the nearest tool.
+    /// `invalid_argument`, naming the nearest tool, or some when none is near.
     pub(crate) fn find(name: &str, families: &[Family]) -> Result<&'static Self> {
         Self::all(families).find(|tool| tool.name == name).ok_or_else(|| {
-            let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
             let near = nearest(name, Self::all(families).map(|tool| tool.name));
-            let hint = near.map_or_else(|| "there is none".to_owned(), |near| format!("the nearest is {near}"));
-            Error::invalid_argument(format!("unknown tool {shown}: {hint}; tools/list shows all"))
+            let hint = near.map_or_else(
+                || {
+                    let known: Vec<_> = Self::all(families).map(|tool| tool.name).take(MAX_NAMED).collect();
+                    format!("known are {}", known.join(", "))
+                },
+                |near| format!("the nearest is {near}"),
+            );
+            Error::invalid_argument(format!("unknown tool {}: {hint}; tools/list shows all", shown(name)))
         })
     }
 
@@ -107,13 +114,23 @@ impl Tool {
         arguments: Map<String, Value>,
         style: TextStyle,
     ) -> Answer {
-        let answer = match Args::check(arguments, &self.input) {
-            Ok(args) => (self.run)(Request { service, cx, args, style }).await,
-            Err(error) => Err(error),
+        let answer = async {
+            let args = Args::check(arguments, &self.input)?;
+            (self.run)(Request { service, cx, args, style }).await
         };
-        answer.unwrap_or_else(Answer::from)
+        // Nothing is left half done that a later call could see: a call owns what it works on, and whoever is called
+        // keeps its own state whole.
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        answer.unwrap_or_else(|_| Err(Error::internal(PANICKED))).unwrap_or_else(Answer::from)
     }
 }
+
+/// What a caller reads whose call has met a fault.
+const PANICKED: &str = "the call has broken off by a fault of sessiond, whose log says where: please report it; what the \
+                        call was to do may be done or not, and other calls are not affected";
+
+/// The most tools that a message names.
+const MAX_NAMED: usize = 32;
 
 /// A tool as a table shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,6 +154,8 @@ pub struct InputRow {
     pub required: bool,
     /// What it means.
     pub about: &'static str,
+    /// What it can be, when that is one of a few words.
+    pub choices: &'static [&'static str],
 }
 
 /// The tools of these families, for people.
@@ -145,6 +164,7 @@ pub fn tool_table(families: &[Family]) -> Vec<ToolRow> {
         name: field.name,
         required: field.need != Need::Optional,
         about: field.about,
+        choices: field.kind.choices(),
     };
     let row = |tool: &Tool| ToolRow {
         name: tool.name,

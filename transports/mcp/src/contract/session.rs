@@ -82,7 +82,7 @@ const UNTIL: Field = Field::optional(
         Field::optional("quiet_ms", Kind::within(1, LONGEST_WAIT_MS), "So many milliseconds without a new byte."),
         Field::optional("end", Kind::BOOLEAN, "The session's end."),
     ])),
-    "Wait for any of these, within wait_ms, instead of for any new output.",
+    "Wait for any of these instead of for any new output. Needs wait_ms: without it this looks once.",
 );
 
 // Results.
@@ -93,7 +93,7 @@ const OUTPUT: Field = Field::required(
     "Terminal output from the cursor on, as text; a byte that is not valid UTF-8 reads as U+FFFD.",
 );
 const NEXT_CURSOR: Field =
-    Field::required("next_cursor", Kind::NATURAL, "Cursor to go on with: the byte offset behind output.");
+    Field::required("next_cursor", Kind::NATURAL, "Cursor to go on with: the byte offset just after output.");
 const TRUNCATED: Field = Field::required(
     "truncated",
     Kind::BOOLEAN,

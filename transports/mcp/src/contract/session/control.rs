@@ -71,7 +71,7 @@ async fn run(Request { service, cx, mut args, style }: Request<'_>) -> Result<An
     let action = action(&mut args)?;
     let wait = wait(&mut args)?;
     let (session, target) = session(&mut args, &cx.owner)?;
-    let telling = Telling { style, until: wait.until.is_some() };
+    let telling = Telling::new(style, &wait);
     let outcome = service.control_session(cx, ControlSession { session, target, action, wait }).await?;
     Ok(answer(outcome, telling))
 }

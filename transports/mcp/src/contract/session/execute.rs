@@ -22,7 +22,7 @@ pub(super) const TOOL: Tool = Tool {
             After timeout_ms the command and all that it started are stopped and timed_out is true; cancelling the \
             call stops it too. The first 1 MiB of output is kept, stdout and stderr together; the rest is discarded \
             and truncated is true, so send more to a file. A process left in the background with its output still \
-            open lives on; the text names its pid.\n\
+            open lives on; detail names its pid.\n\
             A non-zero exit, a timeout or a cancellation marks the result as an error, and all fields are there. \
             Errors without a result, when nothing ran: an unknown target or directory, no permission, \
             limit_exceeded when too many sessions and commands run. The command can do whatever the server's user \
@@ -50,6 +50,7 @@ pub(super) const TOOL: Tool = Tool {
         Field::required("canceled", Kind::BOOLEAN, "Whether a confirmed stop ended it."),
         Field { about: "Whether output beyond the first 1 MiB was discarded.", ..TRUNCATED },
         Field::optional("error", Kind::TEXT, "How it ended, when not by an exit of its own."),
+        Field::optional("detail", Kind::TEXT, "What it left running in the background, by pid."),
     ]),
     run: |request| Box::pin(run(request)),
 };
@@ -75,9 +76,10 @@ fn answer(result: CommandResult, style: TextStyle) -> Answer {
     if result.truncated {
         line.push_str("; output beyond the first 1 MiB was discarded");
     }
-    if !result.descendants.is_empty() {
-        let pids: Vec<String> = result.descendants.iter().map(u32::to_string).collect();
-        line.push_str(&format!("; still running in the background: {}", pids.join(", ")));
+    let detail = background(&result.descendants);
+    if let Some(detail) = &detail {
+        line.push_str("; ");
+        line.push_str(detail);
     }
     let text = Shown::of(&[("stdout:", &stdout), ("stderr:", &stderr)], style).under(line);
     let mut fields = Fields::default();
@@ -85,6 +87,12 @@ fn answer(result: CommandResult, style: TextStyle) -> Answer {
     fields.put("stderr", stderr);
     fields.put("truncated", result.truncated);
     fields.put_end(&result.end);
+    fields.put_some("detail", detail);
     let failed = result.end.exit_code() != 0 || result.end.timed_out() || result.end.canceled();
     Answer { is_error: failed, ..Answer::new(fields.0, text) }
+}
+
+fn background(pids: &[u32]) -> Option<String> {
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    (!pids.is_empty()).then(|| format!("still running in the background: {}", pids.join(", ")))
 }

@@ -48,7 +48,7 @@ const SESSION: Object = Object::open(&[
     Field::required("client_token", Kind::TEXT, "Target that it runs on."),
     Field::required("backend", Kind::TEXT, "How the target is reached: pty (this machine), ssh, agent-platform."),
     Field::optional("label", Kind::TEXT, "The name it was given at its start."),
-    Field::required("command", Kind::TEXT, "What it runs."),
+    Field::required("command", Kind::TEXT, "What it runs; of more than 1,024 characters the first, then an ellipsis."),
     Field::required("started_at", Kind::TEXT, "When it started, RFC 3339 in UTC."),
     Field::optional("ended_at", Kind::TEXT, "When it ended, RFC 3339 in UTC."),
     Field::required(
@@ -61,7 +61,7 @@ const SESSION: Object = Object::open(&[
     Field { about: "Only when ended: whether a confirmed stop ended it.", ..CANCELED },
     ERROR,
     Field::required("output_start_cursor", Kind::NATURAL, "Cursor of the earliest byte of output still kept."),
-    Field::required("output_end_cursor", Kind::NATURAL, "Cursor behind the last byte of output so far."),
+    Field::required("output_end_cursor", Kind::NATURAL, "Cursor just after the last byte of output so far."),
     Field::optional("descendants", Kind::NATURAL, "Processes that live on after it ended; session_stop ends them."),
     Field::optional("native_id", Kind::TEXT, "The target's own id for it."),
 ]);
@@ -109,13 +109,22 @@ fn one_line(text: &str) -> String {
     text.chars().take(MAX).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
+/// The beginning of a command: a page of long ones must not fill a context.
+fn beginning(command: &str) -> String {
+    const MAX: usize = 1024;
+    match command.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", command.get(..end).unwrap_or_default()),
+        None => command.to_owned(),
+    }
+}
+
 fn summary(session: SessionSummary) -> Value {
     let mut fields = Fields::default();
     fields.put("session_id", session.session.to_string());
     fields.put("client_token", session.target.as_str());
     fields.put("backend", session.backend);
     fields.put_some("label", session.label.as_deref());
-    fields.put("command", &*session.command);
+    fields.put("command", beginning(&session.command));
     fields.put("started_at", rfc3339(session.started_at));
     fields.put_some("ended_at", session.ended_at.map(rfc3339));
     fields.put("status", status(session.status));

@@ -36,7 +36,7 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 const CLIENT: Object = Object::open(&[
-    Field::required("client_id", Kind::TEXT, "Id of the device behind the target."),
+    Field::required("client_id", Kind::TEXT, "Id of the target's device."),
     Field::optional("client_token", Kind::TEXT, "What selects the target in other calls; a name, not a secret."),
     Field::required("name", Kind::TEXT, "Name of the target."),
     Field::required("backend", Kind::TEXT, "How it is reached: pty (this machine), ssh, agent-platform."),

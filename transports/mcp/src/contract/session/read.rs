@@ -62,7 +62,7 @@ async fn run(Request { service, cx, mut args, style }: Request<'_>) -> Result<An
     let cursor = Cursor(args.natural("cursor").unwrap_or(0));
     let wait = wait(&mut args)?;
     let (session, target) = session(&mut args, &cx.owner)?;
-    let telling = Telling { style, until: wait.until.is_some() };
+    let telling = Telling::new(style, &wait);
     let read = service.read_session(cx, ReadSession { session, target, cursor, wait }).await?;
     let mut fields = Fields::default();
     fields.put("session_id", session.to_string());

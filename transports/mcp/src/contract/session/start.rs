@@ -82,7 +82,7 @@ async fn run(Request { service, cx, mut args, style }: Request<'_>) -> Result<An
         login: args.flag("login"),
         wait: wait(&mut args)?,
     };
-    let telling = Telling { style, until: request.wait.until.is_some() };
+    let telling = Telling::new(style, &request.wait);
     let Started { session, read } = service.start_session(cx, request).await?;
     let mut fields = Fields::default();
     fields.put("session_id", session.to_string());

@@ -68,7 +68,7 @@ async fn run(Request { service, cx, mut args, style }: Request<'_>) -> Result<An
     let input = input(&mut args)?;
     let wait = wait(&mut args)?;
     let (session, target) = session(&mut args, &cx.owner)?;
-    let telling = Telling { style, until: wait.until.is_some() };
+    let telling = Telling::new(style, &wait);
     let outcome = service.write_session(cx, WriteSession { session, target, input, wait }).await?;
     Ok(answer(outcome, telling))
 }

@@ -1,0 +1,40 @@
+//! What the log says of calls: which tool, how it went, how long it took. Never arguments, never output.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::answer::{Answer, META_ERROR};
+
+/// A call that is to be logged.
+pub(crate) struct Called {
+    tool: &'static str,
+    /// The session that it is to stop.
+    stops: Option<String>,
+}
+
+impl Called {
+    pub(crate) fn new(tool: &'static str, arguments: &Map<String, Value>) -> Self {
+        let stops = arguments.get("session_id").filter(|_| tool == "session_stop").and_then(Value::as_str);
+        Self { tool, stops: stops.map(str::to_owned) }
+    }
+
+    /// Logs how it went, and the start or the stop of a session that came of it.
+    pub(crate) fn answered(self, answer: &Answer, took: Duration) {
+        let milliseconds = took.as_millis() as u64;
+        tracing::debug!(tool = self.tool, outcome = outcome(answer), milliseconds, "called");
+        let Some(result) = &answer.structured else { return };
+        let text = |name| result.get(name).and_then(Value::as_str).unwrap_or_default();
+        if self.tool == "session_start" {
+            tracing::info!(session = text("session_id"), "a session has started");
+        } else if let Some(session) = self.stops {
+            tracing::info!(session, status = text("status"), "a session was told to stop");
+        }
+    }
+}
+
+/// The kind of an error, or in a word what came.
+fn outcome(answer: &Answer) -> &str {
+    let kind = answer.meta.get(META_ERROR).and_then(Value::as_str);
+    kind.unwrap_or(if answer.is_error { "failed" } else { "ok" })
+}

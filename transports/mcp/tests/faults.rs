@@ -1,0 +1,91 @@
+//! A service that misbehaves: a call that panics is answered, and the next one works.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use serde_json::json;
+use sessiond_core::{
+    Call, CommandResult, ControlOutcome, ControlSession, ExecuteCommand, ListSessions, ListTargets, Read, ReadSession,
+    Registry, Result, Service, SessionPage, StartSession, Started, StopOutcome, StopSession, Target, WriteOutcome,
+    WriteSession,
+};
+use sessiond_mcp::{Family, Handler, TextStyle};
+use tokio::io::split;
+
+use crate::support::{Server, Wire, management};
+
+/// The registry, but for what is said at each verb.
+pub(crate) struct Double {
+    registry: Arc<Registry>,
+    /// How many reads there were.
+    pub(crate) reads: AtomicUsize,
+}
+
+impl Double {
+    pub(crate) fn over(registry: Arc<Registry>) -> Self {
+        Self { registry, reads: AtomicUsize::new(0) }
+    }
+}
+
+#[async_trait]
+impl Service for Double {
+    async fn list_targets(&self, cx: &Call, request: ListTargets) -> Result<Vec<Target>> {
+        self.registry.list_targets(cx, request).await
+    }
+
+    /// Panics after the first wait.
+    async fn execute_command(&self, _: &Call, _: ExecuteCommand) -> Result<CommandResult> {
+        tokio::task::yield_now().await;
+        panic!("a fault in the middle of a command")
+    }
+
+    async fn start_session(&self, cx: &Call, request: StartSession) -> Result<Started> {
+        self.registry.start_session(cx, request).await
+    }
+
+    /// Counts.
+    async fn read_session(&self, cx: &Call, request: ReadSession) -> Result<Read> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.registry.read_session(cx, request).await
+    }
+
+    async fn write_session(&self, cx: &Call, request: WriteSession) -> Result<WriteOutcome> {
+        self.registry.write_session(cx, request).await
+    }
+
+    async fn control_session(&self, cx: &Call, request: ControlSession) -> Result<ControlOutcome> {
+        self.registry.control_session(cx, request).await
+    }
+
+    async fn stop_session(&self, cx: &Call, request: StopSession) -> Result<StopOutcome> {
+        self.registry.stop_session(cx, request).await
+    }
+
+    /// Panics at once.
+    async fn list_sessions(&self, _: &Call, _: ListSessions) -> Result<SessionPage> {
+        panic!("a fault in a list")
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_panics_is_answered_and_the_next_one_works() {
+    let mut server = Server::new();
+    let double = Arc::new(Double::over(server.registry.clone()));
+    let handler = Handler::new(double, management(), &[Family::Session], TextStyle::Short);
+    let (output, input) = split(server.connect(handler));
+    let mut wire = Wire::over(output, input);
+    wire.initialize("2025-11-25").await;
+    let said = "the call has broken off by a fault of sessiond, whose log says where: please report it; what the call was \
+                to do may be done or not, and other calls are not affected";
+    for (id, tool, arguments) in [(1, "execute_command", json!({"command": "true"})), (2, "session_list", json!({}))] {
+        wire.tool(id, tool, arguments).await;
+        let answer = wire.receive().await.unwrap();
+        let expected = json!({
+            "content": [{"type": "text", "text": said}], "isError": true, "_meta": {"sessiond/error": "internal"},
+        });
+        assert_eq!((&answer["id"], &answer["result"]), (&json!(id), &expected));
+    }
+    wire.tool(3, "list_clients", json!({})).await;
+    assert_eq!(wire.receive().await.unwrap()["result"]["isError"], false);
+}
