@@ -14,7 +14,7 @@ is named with the command that installs it, and nothing runs.
 
 Options:
   --install   install what is missing first: Debian packages with apt-get (as root, or through `sudo -n`),
-              Python packages into the build folder";
+              Python and Node packages into the build folder";
 
 /// Checks or installs the needs and runs cargo.
 pub(crate) fn run(args: &[String]) -> Result<()> {

@@ -46,6 +46,14 @@ impl Client {
         Ok(client)
     }
 
+    /// Asks for the list of tools.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub(crate) fn list_tools(&mut self) -> Result<&str> {
+        self.request("tools/list", "{}")
+    }
+
     /// The server's process id.
     pub(crate) fn pid(&self) -> u32 {
         self.server.id()
@@ -64,25 +72,46 @@ impl Client {
     /// # Errors
     /// The server is gone, or the tool has failed.
     pub(crate) fn result(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
-        let answer: Value = serde_json::from_str(self.call(tool, &arguments.to_string())?)?;
-        match answer.pointer("/result/structuredContent") {
-            Some(content) => Ok(content.clone()),
-            None => bail!("{tool} failed: {answer}"),
-        }
+        content(tool, self.call(tool, &arguments.to_string())?)
     }
 
+    /// Calls a tool several times at once and returns the structured contents in the order of the answers.
+    ///
+    /// # Errors
+    /// The server is gone, or a call has failed.
+    pub(crate) fn results_at_once(&mut self, tool: &str, arguments: &[Value]) -> Result<Vec<Value>> {
+        for arguments in arguments {
+            self.ask("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))?;
+        }
+        let mut results = Vec::with_capacity(arguments.len());
+        while results.len() < arguments.len() {
+            results.push(content(tool, self.answer("\"id\":")?)?);
+        }
+        Ok(results)
+    }
+
+    /// One request is under way at a time, so the answer with its number is the only one that can come.
     fn request(&mut self, method: &str, params: &str) -> Result<&str> {
+        let id = self.ask(method, params)?;
+        self.answer(&format!("\"id\":{id}"))
+    }
+
+    /// Sends a request and returns its number.
+    fn ask(&mut self, method: &str, params: &str) -> Result<u64> {
         self.next_id += 1;
         let id = self.next_id;
         self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#))?;
-        let mark = format!("\"id\":{id}");
+        Ok(id)
+    }
+
+    /// The next line that has this mark. Notifications have no id.
+    fn answer(&mut self, mark: &str) -> Result<&str> {
         loop {
             self.line.clear();
             if self.output.read_line(&mut self.line)? == 0 {
-                bail!("the server ended in the middle of {method}");
+                bail!("the server ended before it had answered");
             }
-            // Notifications have no id. One request is under way at a time, so no other answer can come.
-            if self.line.contains(&mark) {
+            if self.line.contains(mark) {
                 return Ok(&self.line);
             }
         }
@@ -104,6 +133,15 @@ impl Client {
         self.input = None;
         let status = self.server.wait().context("waiting for the server")?;
         if status.success() { Ok(()) } else { bail!("the server ended with {status}") }
+    }
+}
+
+/// The structured content of an answer.
+fn content(tool: &str, answer: &str) -> Result<Value> {
+    let mut answer: Value = serde_json::from_str(answer)?;
+    match answer.pointer_mut("/result/structuredContent") {
+        Some(content) => Ok(content.take()),
+        None => bail!("{tool} failed: {answer}"),
     }
 }
 

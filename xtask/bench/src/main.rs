@@ -1,18 +1,22 @@
 //! The bench of sessiond: the same work done by sessiond and by raw system calls, as ratios within one run.
 //!
 //! - `rows`: what is compared, one file for each group of rows
-//! - `raw`: the baselines; `bin/empty.rs`: the empty server
-//! - `client`: a client on pipes that adds as little as it can
+//! - `raw`: the baselines; `bin/empty.rs`: the empty server; `bin/stamp.rs`: a program that says when it ended
+//! - `client`: a client on pipes that adds as little as it can; `inside`: sessiond within this process
+//! - `text`: what programs print; `usage`: what a process takes of the machine
 //! - `stats`: interleaved rounds and medians; `report`: the table and the JSON
 //! - `setup`: what every row needs
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a person at a terminal")]
 
 mod client;
+mod inside;
 mod raw;
 mod report;
 mod rows;
 mod setup;
 mod stats;
+mod text;
+mod usage;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -89,7 +93,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = Options::parse(std::env::args().skip(1))?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args == [raw::FLOOD] {
+        return raw::flood();
+    }
+    let options = Options::parse(args)?;
     if options.help {
         println!("{HELP}");
         return Ok(());

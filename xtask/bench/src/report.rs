@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::rows::{Goal, Measured, Row};
+use crate::rows::{Bound, Check, Goal, Measured, Row};
 
 /// The machine that was measured on: without it no figure says anything.
 pub(crate) struct Machine {
@@ -47,45 +47,66 @@ impl fmt::Display for Machine {
 
 /// The head of the table.
 pub(crate) fn heading() -> String {
-    format!("{:<12} {:>16} {:>16} {:>8} {:>8}  goal", "row", "sessiond", "raw", "ratio", "goal is")
+    format!("{:<12} {:>16} {:>16} {:>8} {:>18}", "row", "sessiond", "raw", "ratio", "goal")
 }
 
 /// One line of the table, and below it what else is to be said.
 pub(crate) fn line(row: &Row, measured: &Measured) -> String {
     let with_unit = |figure: f64| format!("{figure:.2} {}", row.unit);
-    let raw = measured.raw.map_or_else(|| "-".to_owned(), with_unit);
-    let ratio = measured.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
-    let met = if row.goal.is_met(measured.judged()) && measured.sound { "met" } else { "MISSED" };
-    let ours = with_unit(measured.ours);
-    let mut text = format!("{:<12} {ours:>16} {raw:>16} {ratio:>8} {:>8}  {met}", row.name, row.goal.to_string());
+    let raw = measured.against.map_or_else(|| "-".to_owned(), |against| with_unit(against.raw));
+    let ratio = measured.against.map_or_else(|| "-".to_owned(), |against| format!("{:.3}", against.ratio));
+    let (ours, goal) = (with_unit(measured.ours), goal(row));
+    let met = verdict(measured.meets(row.goal));
+    let mut text = format!("{:<12} {ours:>16} {raw:>16} {ratio:>8} {goal:>18}  {met}", row.name);
+    for Check { what, figure, bound } in &measured.also {
+        text.push_str(&format!("\n{:<12}   {what}: {figure:.2} ({bound}) {}", "", verdict(bound.holds(*figure))));
+    }
     for note in &measured.notes {
         text.push_str(&format!("\n{:<12}   {note}", ""));
     }
     text
 }
 
+fn verdict(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
+
+/// A goal without words is one of the ratio.
+fn goal(row: &Row) -> String {
+    match row.goal {
+        Goal::Ratio(bound) => bound.to_string(),
+        Goal::More(bound) => format!("more {bound} {}", row.unit),
+        Goal::Ours(bound) => format!("{bound} {}", row.unit),
+    }
+}
+
 /// Everything as JSON, with a line break at its end.
 pub(crate) fn json(machine: &Machine, lines: &[(&Row, Measured)]) -> String {
-    let rows: Vec<Value> = lines
-        .iter()
-        .map(|(row, measured)| {
-            json!({
-                "row": row.name,
-                "what": row.what,
-                "unit": row.unit,
-                "sessiond": measured.ours,
-                "raw": measured.raw,
-                "ratio": measured.ratio,
-                "goal": row.goal.to_string(),
-                "met": row.goal.is_met(measured.judged()) && measured.sound,
-                "notes": measured.notes,
-            })
-        })
-        .collect();
+    let rows: Vec<Value> = lines.iter().map(|(row, measured)| row_json(row, measured)).collect();
     format!("{:#}\n", json!({"machine": machine.json(), "rows": rows}))
 }
 
-impl fmt::Display for Goal {
+fn row_json(row: &Row, measured: &Measured) -> Value {
+    let also = measured.also.iter().map(|check| {
+        let Check { what, figure, bound } = check;
+        json!({"what": what, "figure": figure, "goal": bound.to_string(), "met": check.is_met()})
+    });
+    json!({
+        "row": row.name,
+        "what": row.what,
+        "unit": row.unit,
+        "sessiond": measured.ours,
+        "raw": measured.against.map(|against| against.raw),
+        "ratio": measured.against.map(|against| against.ratio),
+        "more": measured.against.map(|against| against.more),
+        "goal": goal(row),
+        "also": also.collect::<Vec<_>>(),
+        "met": measured.meets(row.goal),
+        "notes": measured.notes,
+    })
+}
+
+impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AtLeast(bound) => write!(f, ">= {bound}"),

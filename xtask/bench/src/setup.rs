@@ -9,11 +9,14 @@ use crate::client::Client;
 /// The binary that is measured, and its floor.
 const SERVER: &str = "sessiond-mcp-stdio";
 const EMPTY: &str = "sessiond-bench-empty";
+/// The program that says when it ended.
+const STAMP: &str = "sessiond-bench-stamp";
 
 /// Where things are.
 pub(crate) struct Setup {
     server: PathBuf,
     empty: PathBuf,
+    pub(crate) stamp: PathBuf,
     rounds: Option<usize>,
 }
 
@@ -32,7 +35,7 @@ impl Setup {
             let path = folder.join(name);
             if path.is_file() { Ok(path) } else { bail!("{name} is not built: run `cargo xtask bench`") }
         };
-        Ok(Self { server: beside(SERVER)?, empty: beside(EMPTY)?, rounds })
+        Ok(Self { server: beside(SERVER)?, empty: beside(EMPTY)?, stamp: beside(STAMP)?, rounds })
     }
 
     /// How many rounds a row takes that would take `default`.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cargo;
 mod debian;
+mod node;
 mod python;
 
 use anyhow::{Result, bail};
@@ -22,6 +23,7 @@ pub(crate) fn check() -> Result<()> {
     let mut missing = debian::missing();
     let target = workspace::target_dir()?;
     missing.extend(python::missing(&target)?);
+    missing.extend(node::missing(&target)?);
     missing.extend(cargo::missing(&target));
     match report(&missing) {
         None => Ok(()),
@@ -34,6 +36,7 @@ pub(crate) fn install() -> Result<()> {
     debian::install()?;
     let target = workspace::target_dir()?;
     python::install(&target)?;
+    node::install(&target)?;
     cargo::install(&target)
 }
 

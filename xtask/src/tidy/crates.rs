@@ -27,7 +27,7 @@ impl Layer {
         match folder {
             "core" => Some(Self::Core),
             "transports/bootstrap" => Some(Self::Bootstrap),
-            "conformance" | "xtask/bench" => Some(Self::Observer),
+            "conformance" | "core/model" | "xtask/bench" => Some(Self::Observer),
             "xtask" => Some(Self::Chores),
             _ if folder.starts_with("adapters/") => Some(Self::Adapter),
             _ if folder.starts_with("transports/") => Some(Self::Transport),
@@ -62,6 +62,10 @@ pub(super) fn check_manifest(path: &str, content: &str) -> Vec<Finding> {
     let Some((head, line)) = numbered(content).find(|(_, line)| *line == "[package]") else {
         return Vec::new();
     };
+    // A workspace of its own, such as that of the fuzz targets, has nothing to take from ours.
+    if content.lines().any(|line| line == "[workspace]") {
+        return Vec::new();
+    }
     let package: Vec<&str> = content.lines().skip(head).take_while(|line| !line.starts_with('[')).collect();
     let mut findings = Vec::new();
     let described = package.iter().any(|line| line.starts_with("description = \"") && line.len() > 17);

@@ -1,20 +1,18 @@
 //! What a call costs that has nothing to wait for.
 
-use std::time::Instant;
-
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::{Goal, Measured, Row};
+use super::{Bound, Goal, Measured, Row};
 use crate::client::Client;
 use crate::setup::Setup;
-use crate::stats::{Pairs, median};
+use crate::stats::{Pairs, median_time};
 
 pub(crate) const ROW: Row = Row {
     name: "call",
     what: "a session_read that returns at once against an empty tool, both over stdio",
     unit: "us",
-    goal: Goal::AtMost(1.2),
+    goal: Goal::Ratio(Bound::AtMost(1.1)),
     measure,
 };
 
@@ -46,12 +44,9 @@ fn measure(setup: &Setup) -> Result<Measured> {
 
 /// The median of many calls, each of whose answers must hold `mark`.
 fn microseconds(client: &mut Client, tool: &str, arguments: &str, mark: &str) -> Result<f64> {
-    let mut times = Vec::with_capacity(CALLS);
-    for _ in 0..CALLS {
-        let begin = Instant::now();
+    median_time(CALLS, || {
         let answer = client.call(tool, arguments)?;
-        times.push(begin.elapsed().as_secs_f64() * 1e6);
         ensure!(answer.contains(mark), "{tool} gave {answer}");
-    }
-    median(&times).context("nothing was measured")
+        Ok(())
+    })
 }

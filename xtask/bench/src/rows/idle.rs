@@ -1,42 +1,30 @@
 //! What a session costs the server while nothing happens in it.
 
-use std::fs;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::{Goal, Measured, Row};
+use super::{Bound, Check, Goal, Measured, Row};
 use crate::client::Client;
 use crate::setup::Setup;
+use crate::usage::Usage;
 
 pub(crate) const ROW: Row = Row {
     name: "idle",
-    what: "the server's memory for each of 4,000 sessions in which nothing happens; no thread each",
+    what: "the server's memory for each of 4,000 sessions in which nothing happens; no thread each, no wake-up",
     unit: "KiB",
-    goal: Goal::AtMost(5.0),
+    goal: Goal::Ours(Bound::AtMost(4.0)),
     measure,
 };
 
 const SESSIONS: usize = 4_000;
 /// Sessions before the first look, so that what is allocated once is not counted.
 const BEFORE: usize = 20;
-
-/// What a server takes.
-struct Usage {
-    resident_kib: u64,
-    threads: u64,
-}
-
-impl Usage {
-    fn of(pid: u32) -> Result<Self> {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).context("looking at the server")?;
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).context("a field is missing")?;
-            line.split_whitespace().next().and_then(|figure| figure.parse().ok()).context("a field is no number")
-        };
-        Ok(Self { resident_kib: field("VmRSS:")?, threads: field("Threads:")? })
-    }
-}
+/// How long the server has to fall asleep after its last answer.
+const SETTLE: Duration = Duration::from_secs(1);
+/// How long it is left alone then.
+const SILENCE: Duration = Duration::from_secs(10);
 
 fn measure(setup: &Setup) -> Result<Measured> {
     let limit = (SESSIONS + BEFORE).to_string();
@@ -44,18 +32,20 @@ fn measure(setup: &Setup) -> Result<Measured> {
     start(&mut server, BEFORE)?;
     let before = Usage::of(server.pid())?;
     start(&mut server, SESSIONS)?;
+    std::thread::sleep(SETTLE);
     let after = Usage::of(server.pid())?;
+    std::thread::sleep(SILENCE);
+    let later = Usage::of(server.pid())?;
     server.close()?;
 
     let growth = after.resident_kib.saturating_sub(before.resident_kib) as f64;
-    let threads = format!("{} threads before, {} with {SESSIONS} more sessions", before.threads, after.threads);
-    Ok(Measured {
-        ours: growth / SESSIONS as f64,
-        raw: None,
-        ratio: None,
-        sound: after.threads <= before.threads,
-        notes: vec![threads, format!("{} KiB before, {} KiB after", before.resident_kib, after.resident_kib)],
-    })
+    let mut measured = Measured::alone(growth / SESSIONS as f64);
+    let threads = after.threads.saturating_sub(before.threads) as f64;
+    let wakeups = (later.wakeups - after.wakeups) as f64;
+    measured.also.push(Check::at_most(0.0, "threads more than before", threads));
+    measured.also.push(Check::at_most(0.0, format!("wake-ups in {SILENCE:?}"), wakeups));
+    measured.notes.push(format!("{} KiB before, {} KiB after", before.resident_kib, after.resident_kib));
+    Ok(measured)
 }
 
 /// Starts sessions that have printed something, as a shell does with its prompt, and then wait for input.

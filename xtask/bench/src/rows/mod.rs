@@ -1,8 +1,16 @@
 //! What is compared. One file for each group of rows; a new row is a line in [`ROWS`].
 
+mod boot;
 mod call;
+mod done;
+mod echo;
+mod flood;
 mod idle;
+mod many;
+mod memory;
+mod pipe;
 mod start;
+mod stops;
 mod throughput;
 
 use anyhow::Result;
@@ -11,7 +19,22 @@ use crate::setup::Setup;
 use crate::stats::Compared;
 
 /// Every row.
-pub(crate) const ROWS: &[Row] = &[throughput::ROW, call::ROW, start::ROW, idle::ROW];
+pub(crate) const ROWS: &[Row] = &[
+    throughput::ROW,
+    pipe::ROW,
+    echo::INSIDE,
+    echo::STDIO,
+    call::ROW,
+    done::ROW,
+    idle::ROW,
+    start::ROW,
+    boot::ROW,
+    memory::ONE_LINE,
+    memory::ESCAPES,
+    flood::ROW,
+    stops::ROW,
+    many::ROW,
+];
 
 /// One comparison.
 pub(crate) struct Row {
@@ -22,15 +45,26 @@ pub(crate) struct Row {
     pub(crate) measure: fn(&Setup) -> Result<Measured>,
 }
 
-/// What is wanted of the ratio, or of the figure itself where there is no raw side.
+/// What is wanted of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
+    /// Of ours divided by raw.
+    Ratio(Bound),
+    /// Of ours less raw.
+    More(Bound),
+    /// Of ours alone.
+    Ours(Bound),
+}
+
+/// Where a figure must lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
     AtLeast(f64),
     AtMost(f64),
 }
 
-impl Goal {
-    pub(crate) fn is_met(self, figure: f64) -> bool {
+impl Bound {
+    pub(crate) fn holds(self, figure: f64) -> bool {
         match self {
             Self::AtLeast(bound) => figure >= bound,
             Self::AtMost(bound) => figure <= bound,
@@ -42,23 +76,52 @@ impl Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) ours: f64,
-    pub(crate) raw: Option<f64>,
-    pub(crate) ratio: Option<f64>,
-    /// Whether everything else that the row demands holds too; `notes` say what does not.
-    pub(crate) sound: bool,
+    /// `None` where there is no raw side.
+    pub(crate) against: Option<Compared>,
+    /// What else the row demands.
+    pub(crate) also: Vec<Check>,
     pub(crate) notes: Vec<String>,
 }
 
+/// A figure beside a row's own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Check {
+    pub(crate) what: String,
+    pub(crate) figure: f64,
+    pub(crate) bound: Bound,
+}
+
+impl Check {
+    pub(crate) fn at_most(bound: f64, what: impl Into<String>, figure: f64) -> Self {
+        Self { what: what.into(), figure, bound: Bound::AtMost(bound) }
+    }
+
+    pub(crate) fn is_met(&self) -> bool {
+        self.bound.holds(self.figure)
+    }
+}
+
 impl Measured {
-    /// The figure that the goal is about.
-    pub(crate) fn judged(&self) -> f64 {
-        self.ratio.unwrap_or(self.ours)
+    /// A figure that is compared with nothing.
+    pub(crate) fn alone(ours: f64) -> Self {
+        Self { ours, against: None, also: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Whether the goal and everything else is met. A goal about a raw side that was not measured is not.
+    pub(crate) fn meets(&self, goal: Goal) -> bool {
+        let own = match (goal, self.against) {
+            (Goal::Ours(bound), _) => bound.holds(self.ours),
+            (Goal::Ratio(bound), Some(against)) => bound.holds(against.ratio),
+            (Goal::More(bound), Some(against)) => bound.holds(against.more),
+            (Goal::Ratio(_) | Goal::More(_), None) => false,
+        };
+        own && self.also.iter().all(Check::is_met)
     }
 }
 
 impl From<Compared> for Measured {
-    fn from(Compared { ours, raw, ratio }: Compared) -> Self {
-        Self { ours, raw: Some(raw), ratio: Some(ratio), sound: true, notes: Vec::new() }
+    fn from(against: Compared) -> Self {
+        Self { against: Some(against), ..Self::alone(against.ours) }
     }
 }
 
@@ -67,11 +130,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goal_is_about_the_ratio_where_there_is_one() {
-        let mut measured = Measured::from(Compared { ours: 3.0, raw: 2.0, ratio: 1.5 });
-        assert!(Goal::AtMost(1.5).is_met(measured.judged()));
-        assert!(!Goal::AtLeast(1.6).is_met(measured.judged()));
-        measured.ratio = None;
-        assert!(Goal::AtLeast(1.6).is_met(measured.judged()));
+    fn a_goal_is_about_one_figure() {
+        let measured = Measured::from(Compared { ours: 3.0, raw: 2.0, ratio: 1.5, more: 1.0 });
+        assert!(measured.meets(Goal::Ratio(Bound::AtMost(1.5))));
+        assert!(!measured.meets(Goal::Ratio(Bound::AtLeast(1.6))));
+        assert!(measured.meets(Goal::More(Bound::AtMost(1.0))));
+        assert!(measured.meets(Goal::Ours(Bound::AtLeast(3.0))));
+        assert!(!Measured::alone(3.0).meets(Goal::Ratio(Bound::AtMost(1.5))));
+    }
+
+    #[test]
+    fn what_else_is_demanded_counts_as_much() {
+        let mut measured = Measured::alone(3.0);
+        measured.also.push(Check::at_most(0.0, "lost", 0.0));
+        assert!(measured.meets(Goal::Ours(Bound::AtMost(3.0))));
+        measured.also.push(Check::at_most(0.0, "lost", 1.0));
+        assert!(!measured.meets(Goal::Ours(Bound::AtMost(3.0))));
     }
 }
