@@ -1,5 +1,6 @@
 //! This machine as a backend: starts sessions and commands, and says honestly whether it can.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -7,24 +8,25 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rustix::process::Pid;
 use sessiond_core::{
-    Availability, Backend, Call, Capabilities, Capability, Command, CommandSpec, Error, Machine, OutputSink, Result,
-    Session, SessionSpec, TargetStatus, TaskKind, Tasks,
+    Availability, Backend, Call, Capabilities, Capability, Command, CommandSpec, Error, Invocation, Machine,
+    OutputSink, Result, Session, SessionSpec, TargetStatus, TaskKind, Tasks,
 };
 use tokio::io::Interest;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::{Instant, timeout_at};
 
 use crate::children::Children;
 use crate::command::PtyCommand;
 use crate::config::Config;
-use crate::launch::{self, Base, Launch, Place};
+use crate::launch::{Base, Launch, Place};
 use crate::mark::Mark;
-use crate::procs;
+use crate::pipes::Ours;
 use crate::running::{Group, Running, Watched, watch_process};
 use crate::scans::Scans;
 use crate::session::PtySession;
 use crate::sys::Stdio;
-use crate::{children, error, pipes, process, pump, reaper, stop, sys, terminal};
+use crate::{children, clock, error, launch, pipes, process, pump, reaper, stat, stop, sys, terminal, view};
 
 /// Pumps one session from its start to its end.
 const SESSION: TaskKind = TaskKind("pty session");
@@ -33,8 +35,17 @@ const COMMAND: TaskKind = TaskKind("pty command");
 /// Reaps orphans until the backend shuts down.
 const REAPER: TaskKind = TaskKind("pty reaper");
 
+/// Reads into nothing what an ended command has left behind prints.
+const SPILL: TaskKind = TaskKind("pty spill");
+/// Looks at a directory.
+const DIRECTORY: TaskKind = TaskKind("pty directory");
+
+/// How long a directory may take to answer, and how many may be waited for at once: each holds a thread meanwhile.
+const ANSWER: Duration = Duration::from_secs(10);
+const LOOKS: usize = 16;
+
 /// How long the tasks have to end once everything else has.
-const LAST_BYTES: Duration = Duration::from_secs(1);
+const LAST_BYTES: Duration = Duration::from_millis(500);
 
 /// How many backends this process has: nearly always one.
 static BACKENDS: AtomicUsize = AtomicUsize::new(0);
@@ -57,6 +68,8 @@ pub(crate) struct Kit {
     /// The pumps. They end with what they pump; after a shutdown, with `tasks` at the latest.
     pumps: Tasks,
     reaped: watch::Sender<()>,
+    /// For looks at directories.
+    looks: Arc<Semaphore>,
     /// Nothing starts any more. Set with the children locked: a start is seen by the shutdown or refused.
     closing: AtomicBool,
 }
@@ -70,6 +83,55 @@ impl Kit {
     /// Whether no other backend of this process can have started anything.
     pub(crate) fn is_alone(&self) -> bool {
         BACKENDS.load(Ordering::SeqCst) == 1
+    }
+
+    /// Runs what may block on a thread that may be blocked. Nothing when it could not be run to its end.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        kind: TaskKind,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let (answer, answered) = oneshot::channel();
+        self.tasks.spawn_blocking(kind, move || {
+            // Whoever asked may have gone meanwhile.
+            let _ = answer.send(work());
+        });
+        answered.await.ok()
+    }
+
+    /// What is wrong with a directory. One on a file system that does not answer would hold the thread that starts
+    /// things, and with it the lock of all children.
+    async fn wrong_directory(&self, directory: PathBuf, deadline: Instant) -> Option<Error> {
+        let shown = directory.display().to_string();
+        let looks = self.looks.clone();
+        let look = async {
+            let permit = looks.acquire_owned().await.ok()?;
+            self.blocking(DIRECTORY, move || {
+                let wrong = error::wrong_directory(&directory);
+                drop(permit);
+                wrong
+            })
+            .await?
+        };
+        timeout_at(deadline.min(clock::after(ANSWER)), look).await.unwrap_or_else(|_| {
+            Some(Error::unavailable(format!(
+                "directory {shown} does not answer, perhaps because its file system is away: name another in cwd"
+            )))
+        })
+    }
+
+    /// Checks where something is to run.
+    async fn enter(&self, invocation: &Invocation, cx: &Call) -> Result<()> {
+        let directory = launch::directory(&self.config, invocation.cwd.as_deref())?;
+        self.wrong_directory(directory, cx.deadline).await.map_or(Ok(()), Err)
+    }
+
+    /// Keeps reading what an ended command's children print, until the end of the backend.
+    pub(crate) fn spill(&self, pipes: Ours) {
+        let last = self.tasks.token().clone();
+        self.tasks.spawn(SPILL, async move {
+            last.run_until_cancelled_owned(pipes.spill()).await;
+        });
     }
 
     fn pump(self: &Arc<Self>, kind: TaskKind, pump: impl Future<Output = ()> + Send + 'static) {
@@ -120,10 +182,11 @@ impl Pty {
             base,
             mark,
             scans,
-            started: procs::now(),
+            started: stat::now(),
             tasks,
             pumps: Tasks::new(),
             reaped,
+            looks: Arc::new(Semaphore::new(LOOKS)),
             closing: AtomicBool::new(false),
         });
         kit.tasks.spawn(REAPER, reaper::run(Arc::downgrade(&kit), kit.tasks.cancelled(), exits, nudged));
@@ -136,7 +199,7 @@ impl Pty {
         let mark = kit.mark.sibling()?;
         let place = Place::Terminal { login: spec.login };
         let launch = Launch::new(&kit.config, &kit.base, &spec.invocation, place, mark)?;
-        let started = procs::now();
+        let started = stat::now();
         let mut children = kit.children()?;
         let fresh = terminal::open(spec.size).map_err(|error| error::refused("opening a terminal", &error))?;
         let master = sys::watch(fresh.master, Interest::READABLE | Interest::WRITABLE)
@@ -156,7 +219,7 @@ impl Pty {
         let kit = &self.kit;
         let mark = kit.mark.sibling()?;
         let launch = Launch::new(&kit.config, &kit.base, &spec.invocation, Place::Pipes, mark)?;
-        let started = procs::now();
+        let started = stat::now();
         let mut children = kit.children()?;
         let pipes =
             pipes::open(spec.stdin.clone()).map_err(|error| error::refused("opening the command's pipes", &error))?;
@@ -198,17 +261,21 @@ impl Backend for Pty {
         ])
     }
 
-    async fn status(&self, _cx: &Call) -> TargetStatus {
+    async fn status(&self, cx: &Call) -> TargetStatus {
         let config = &self.kit.config;
         let wrong = match launch::directory(config, None) {
-            Ok(directory) => error::wrong_directory(&directory).or_else(|| error::wrong_shell(config.shell())),
+            Ok(directory) => {
+                let wrong = self.kit.wrong_directory(directory, cx.deadline).await;
+                wrong.or_else(|| error::wrong_shell(config.shell()))
+            }
             Err(error) => Some(error),
         };
+        let hidden = || (!view::is_whole()).then(|| view::HIDDEN.to_owned());
         let system = rustix::system::uname();
         let text = |text: &std::ffi::CStr| Some(text.to_string_lossy().into_owned());
         TargetStatus {
             availability: if wrong.is_none() { Availability::Online } else { Availability::Offline },
-            detail: wrong.map(|error| error.message().to_owned()),
+            detail: wrong.map(|error| error.message().to_owned()).or_else(hidden),
             machine: Some(Machine {
                 os: text(system.sysname()).map(|name| name.to_lowercase()),
                 arch: text(system.machine()),
@@ -218,13 +285,15 @@ impl Backend for Pty {
         }
     }
 
-    async fn start_session(&self, _cx: &Call, spec: SessionSpec, out: OutputSink) -> Result<Box<dyn Session>> {
+    async fn start_session(&self, cx: &Call, spec: SessionSpec, out: OutputSink) -> Result<Box<dyn Session>> {
         spec.invocation.check()?;
+        self.kit.enter(&spec.invocation, cx).await?;
         Ok(Box::new(self.start_terminal(&spec, out)?))
     }
 
-    async fn run_command(&self, _cx: &Call, spec: CommandSpec, out: OutputSink) -> Result<Box<dyn Command>> {
+    async fn run_command(&self, cx: &Call, spec: CommandSpec, out: OutputSink) -> Result<Box<dyn Command>> {
         spec.invocation.check()?;
+        self.kit.enter(&spec.invocation, cx).await?;
         Ok(Box::new(self.start_pipes(&spec, out)?))
     }
 
@@ -234,8 +303,8 @@ impl Backend for Pty {
             self.kit.closing.store(true, Ordering::SeqCst);
         }
         stop::everything(&self.kit, grace).await;
-        // What was stopped is pumped to its end; then whatever still hangs is let go of.
-        self.kit.pumps.shutdown(self.kit.config.linger + LAST_BYTES).await;
+        // What was stopped is pumped to its end; then whatever still hangs is let go of, which ends its log.
+        self.kit.pumps.shutdown(LAST_BYTES).await;
         self.kit.tasks.shutdown(LAST_BYTES).await;
         self.kit.pumps.shutdown(LAST_BYTES).await;
     }

@@ -8,14 +8,19 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getsid, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
 
 use crate::mark::Mark;
 use crate::process::with_original_limit;
+use crate::sids::Sids;
+use crate::stat::{self, Identity, Stat};
 use crate::sys::{self, Birth, Program};
 
 /// How many reaped orphans are remembered for the stops in flight.
 const REMEMBERED: usize = 4096;
+
+/// How many orphans are reaped before others have their turn.
+const TURN: usize = 64;
 
 static CHILDREN: LazyLock<Mutex<Children>> = LazyLock::new(Mutex::default);
 
@@ -27,16 +32,10 @@ pub(crate) fn lock() -> MutexGuard<'static, Children> {
 /// What is known of this process's children.
 #[derive(Default)]
 pub(crate) struct Children {
-    /// By process id, which is the id of its session and group too. An entry stays after the leader's end, until
-    /// nobody asks for its session any more.
-    leaders: HashMap<Pid, Leader>,
+    sids: Sids,
+    /// What others here have started and wait for, by the moment of its start.
+    foreign: HashMap<Pid, u64>,
     orphans: Orphans,
-}
-
-struct Leader {
-    mark: Mark,
-    /// Not reaped yet: its id cannot belong to anybody else.
-    living: bool,
 }
 
 /// What a sweep for orphans has come to.
@@ -44,6 +43,8 @@ struct Leader {
 pub(crate) enum Swept {
     /// No orphan waits.
     Clean,
+    /// There may be more.
+    More,
     /// A leader waits to be reaped by its own task; orphans may wait behind it.
     BehindLeader,
     /// Somebody else's child waits; orphans may wait behind it.
@@ -58,7 +59,7 @@ impl Children {
     pub(crate) fn spawn(&mut self, program: &Program<'_>, mark: Mark) -> io::Result<Pid> {
         let birth = Birth::new(program)?;
         let pid = with_original_limit(|| birth.start())?;
-        self.leaders.insert(pid, Leader { mark, living: true });
+        self.sids.begin(pid, mark);
         Ok(pid)
     }
 
@@ -67,7 +68,7 @@ impl Children {
         let _ = kill_process_group(pid, Signal::KILL);
         // It was killed in its first moment and is ours to reap: this ends at once.
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
-        self.leaders.remove(&pid);
+        self.sids.abort(pid);
     }
 
     /// Reaps a leader that has ended; nothing while it lives.
@@ -75,37 +76,57 @@ impl Children {
     /// # Errors
     /// Somebody else has reaped it.
     pub(crate) fn reap(&mut self, pid: Pid, pidfd: BorrowedFd<'_>) -> io::Result<Option<WaitIdStatus>> {
+        // Until it is reaped its number is nobody else's: the clock is asked before.
+        let now = stat::now();
         let reaped = waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
             .map_err(io::Error::from);
-        if !matches!(reaped, Ok(None))
-            && let Some(leader) = self.leaders.get_mut(&pid)
-        {
-            leader.living = false;
+        if !matches!(reaped, Ok(None)) {
+            self.sids.end(pid, now);
         }
         reaped
     }
 
     /// Whether this is a leader that has not been reaped.
     pub(crate) fn lives(&self, pid: Pid) -> bool {
-        self.leaders.get(&pid).is_some_and(|leader| leader.living)
+        self.sids.lives(pid)
     }
 
-    /// Whose session this is, by its id.
-    pub(crate) fn session(&self, sid: Pid) -> Option<Mark> {
-        self.leaders.get(&sid).map(|leader| leader.mark)
+    /// Whose this process is, if its session id proves it.
+    pub(crate) fn whose(&self, stat: &Stat) -> Option<Mark> {
+        self.sids.whose(stat.session, stat.identity())
     }
 
-    /// Forgets a session that nobody asks for any more.
-    pub(crate) fn forget(&mut self, pid: Pid, mark: Mark) {
-        if self.session(pid) == Some(mark) {
-            self.leaders.remove(&pid);
+    /// Learns from a scan. See [`Sids::looked`].
+    pub(crate) fn looked(&mut self, begun: u64, complete: bool, stats: &[Stat]) {
+        self.sids.looked(begun, complete, stats.iter().map(|stat| (stat.session, stat.identity())));
+    }
+
+    /// Whether a scan is due for the sake of ended sessions alone.
+    pub(crate) fn are_crowded(&self) -> bool {
+        self.sids.are_crowded()
+    }
+
+    /// Enters a child that somebody else here waits for.
+    pub(crate) fn add_foreign(&mut self, child: Identity) {
+        self.foreign.insert(child.pid, child.started);
+    }
+
+    /// Whoever started it has waited for it, or does not want to any more.
+    pub(crate) fn remove_foreign(&mut self, child: Identity) {
+        if self.foreign.get(&child.pid) == Some(&child.started) {
+            self.foreign.remove(&child.pid);
         }
     }
 
-    /// Reaps every orphan it can reach. Children that somebody else in this process has started are left to them:
-    /// they have our session id, which nothing that we start has.
+    /// Whether somebody else here has said that it waits for this child.
+    pub(crate) fn is_foreign(&self, child: Identity) -> bool {
+        self.foreign.get(&child.pid) == Some(&child.started)
+    }
+
+    /// Reaps the orphans that it can reach, some at a time.
     pub(crate) fn sweep(&mut self) -> Swept {
-        while let Some(pid) = sys::exited_child() {
+        for _ in 0..TURN {
+            let Some(pid) = sys::exited_child() else { return Swept::Clean };
             if self.lives(pid) {
                 return Swept::BehindLeader;
             }
@@ -113,57 +134,90 @@ impl Children {
                 return Swept::BehindStranger;
             }
         }
-        Swept::Clean
+        Swept::More
     }
 
-    /// Reaps one exited child if it is an orphan.
+    /// Reaps every orphan, also behind leaders and strangers. Returns whether that could be done.
+    pub(crate) fn sweep_all(&mut self) -> bool {
+        let Some(children) = stat::own_children() else { return false };
+        for child in children {
+            self.reap_orphan(child);
+        }
+        true
+    }
+
+    /// Whether it is certain, without a scan, that nothing is left of a process that has ended: every child of this
+    /// server is a leader that has not, or another's. Whatever outlives all its ancestors but the server is a child of
+    /// the server.
+    pub(crate) fn has_nobody_of(&self, mark: Mark) -> bool {
+        let others = |child: Pid| self.lives(child) || self.is_anothers(child, mark);
+        stat::own_children().is_some_and(|children| children.into_iter().all(others))
+    }
+
+    /// What others here have started proves nothing: when they reap it meanwhile, the list may have a gap behind it.
+    fn is_anothers(&self, child: Pid, mark: Mark) -> bool {
+        let Ok(stat) = stat::read_once(child) else { return false };
+        let own = sys::session_of(None).is_ok_and(|own| own == stat.session);
+        if own || self.is_foreign(stat.identity()) {
+            return false;
+        }
+        self.whose(&stat).or_else(|| stat::read_mark_once(child)).is_some_and(|owner| owner != mark)
+    }
+
+    /// Reaps one exited child if it is an orphan. Children that somebody else here has started are left to them: they
+    /// are entered as foreign, or they have our session id, which nothing that we start has.
     pub(crate) fn reap_orphan(&mut self, pid: Pid) -> bool {
         if self.lives(pid) {
             return false;
         }
-        let Ok(sid) = getsid(Some(pid)) else { return false };
-        if getsid(None) == Ok(sid) {
+        let unreaped = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if !matches!(waitid(WaitId::Pid(pid), unreaped), Ok(Some(_))) {
+            return false;
+        }
+        let stat = stat::read_once(pid).ok();
+        let foreign = match &stat {
+            Some(stat) => self.is_foreign(stat.identity()),
+            None => self.foreign.contains_key(&pid),
+        };
+        let Ok(session) = sys::session_of(Some(pid)) else { return false };
+        if foreign || sys::session_of(None).is_ok_and(|own| own == session) {
             return false;
         }
         match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
             Ok(Some(_)) => {
-                self.orphans.add(sid);
+                self.orphans.add(stat.and_then(|stat| self.whose(&stat)));
                 true
             }
             Ok(None) | Err(_) => false,
         }
     }
 
-    /// How many orphans have been reaped so far.
-    pub(crate) fn orphans_reaped(&self) -> u64 {
-        self.orphans.count
-    }
-
-    /// Whether an orphan has been reaped since `count` that may have been of this session.
-    pub(crate) fn orphan_since(&self, count: u64, sid: Pid) -> bool {
-        self.orphans.since(count, |orphan| orphan == sid || !self.leaders.contains_key(&orphan))
+    /// How many orphans have been reaped so far, and whether one since `count` may have been one of those that are
+    /// `meant`.
+    pub(crate) fn orphans_since(&self, count: u64, meant: impl Fn(Mark) -> bool) -> (u64, bool) {
+        (self.orphans.count, self.orphans.since(count, |owner| owner.is_none_or(&meant)))
     }
 }
 
-/// The newest reaped orphans, by the session they were in.
+/// The newest reaped orphans, by whose they were where that was certain.
 #[derive(Default)]
 struct Orphans {
     count: u64,
-    newest: VecDeque<Pid>,
+    newest: VecDeque<Option<Mark>>,
 }
 
 impl Orphans {
-    fn add(&mut self, sid: Pid) {
+    fn add(&mut self, owner: Option<Mark>) {
         self.count += 1;
-        self.newest.push_back(sid);
+        self.newest.push_back(owner);
         if self.newest.len() > REMEMBERED {
             self.newest.pop_front();
         }
     }
 
     /// Whether one since `count` is meant, or has been forgotten.
-    fn since(&self, count: u64, meant: impl Fn(Pid) -> bool) -> bool {
+    fn since(&self, count: u64, meant: impl Fn(Option<Mark>) -> bool) -> bool {
         let new = usize::try_from(self.count.saturating_sub(count)).unwrap_or(usize::MAX);
-        new > self.newest.len() || self.newest.iter().rev().take(new).any(|sid| meant(*sid))
+        new > self.newest.len() || self.newest.iter().rev().take(new).any(|owner| meant(*owner))
     }
 }

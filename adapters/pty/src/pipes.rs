@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use sessiond_core::{Exit, OutputSink, Stream};
 use tokio::io::Interest;
@@ -15,12 +17,15 @@ use tokio::io::unix::AsyncFdReadyGuard;
 use tokio::time::Instant;
 
 use crate::backend::Kit;
-use crate::pump::{Turn, read_pipe};
+use crate::pump::{Turn, read_pipe, settle};
 use crate::running::{Running, Watched, leader_exit, readable};
-use crate::sys;
+use crate::{clock, sys};
 
 /// Fewer and longer reads; a system that grants less still works.
 const PIPE_SIZE: usize = 256 * 1024;
+
+/// How long a stream that is read into nothing rests after each turn.
+const SPILL_PAUSE: Duration = Duration::from_millis(10);
 
 /// What a child gets, and what we keep.
 pub(crate) struct Pipes {
@@ -89,9 +94,12 @@ pub(crate) async fn command(kit: Arc<Kit>, running: Arc<Running>, mut pipes: Our
     };
     kit.leader_reaped();
     pipes.stdin = None;
-    Box::pin(pipes.drain(&mut sink, Instant::now() + kit.config.linger)).await;
+    Box::pin(pipes.drain(&mut sink, clock::after(kit.config.linger))).await;
     running.close();
     sink.finish(exit);
+    if pipes.are_open() {
+        kit.spill(pipes);
+    }
 }
 
 impl Ours {
@@ -111,19 +119,46 @@ impl Ours {
         }
     }
 
-    /// Mostly the streams are at their end already: the first turns need no wait.
+    /// Reads on until both streams are at their end, or others have held them open for the grace.
     async fn drain(&mut self, sink: &mut OutputSink, until: Instant) {
-        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
-            pipe.take_if(|pipe| read_pipe(pipe.get_ref(), sink, stream) == Turn::HungUp);
-        }
-        while (self.stdout.is_some() || self.stderr.is_some()) && Instant::now() < until {
+        self.settle(sink).await;
+        while self.are_open() && Instant::now() < until {
             let (stream, turn) = tokio::select! {
                 biased;
-                () = tokio::time::sleep_until(until) => return,
                 ready = ready(self.stdout.as_ref()) => (Stream::Stdout, read(ready, sink, Stream::Stdout)),
                 ready = ready(self.stderr.as_ref()) => (Stream::Stderr, read(ready, sink, Stream::Stderr)),
+                () = tokio::time::sleep_until(until) => break,
             };
             self.after(stream, turn).await;
+        }
+        self.settle(sink).await;
+    }
+
+    /// Reads what both streams hold now, whatever the clock says. Mostly they are at their end then.
+    async fn settle(&mut self, sink: &mut OutputSink) {
+        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
+            let Some(open) = pipe.as_ref().map(Watched::get_ref) else { continue };
+            let held = ioctl_fionread(open).unwrap_or(0);
+            if settle(held, || read_pipe(open, sink, stream)).await == Turn::HungUp {
+                *pipe = None;
+            }
+        }
+    }
+
+    fn are_open(&self) -> bool {
+        self.stdout.is_some() || self.stderr.is_some()
+    }
+
+    /// Reads on into nothing until nobody holds a stream any more: whoever lives on would be killed by its next line
+    /// if nobody read it (SF04). Slowly, so that a flood that nobody sees costs next to nothing.
+    pub(crate) async fn spill(mut self) {
+        while self.are_open() {
+            let (stream, turn) = tokio::select! {
+                ready = ready(self.stdout.as_ref()) => (Stream::Stdout, discard(ready)),
+                ready = ready(self.stderr.as_ref()) => (Stream::Stderr, discard(ready)),
+            };
+            self.after(stream, turn).await;
+            tokio::time::sleep(SPILL_PAUSE).await;
         }
     }
 
@@ -176,9 +211,30 @@ async fn writable(input: Option<&Input>) {
 
 fn read(ready: Ready<'_>, sink: &mut OutputSink, stream: Stream) -> Turn {
     let Ok(mut ready) = ready else { return Turn::HungUp };
-    let turn = read_pipe(ready.get_inner(), sink, stream);
+    let (turn, _) = read_pipe(ready.get_inner(), sink, stream);
     if turn == Turn::Empty {
         ready.clear_ready();
     }
     turn
+}
+
+/// Takes a pipe's worth at most.
+#[inline(never)]
+fn discard(ready: Ready<'_>) -> Turn {
+    let Ok(mut ready) = ready else { return Turn::HungUp };
+    let mut buffer = [MaybeUninit::<u8>::uninit(); 16 * 1024];
+    let mut taken = 0;
+    while taken < PIPE_SIZE {
+        match rustix::io::read(ready.get_inner(), &mut buffer) {
+            Ok(([], _)) => return Turn::HungUp,
+            Ok((read, _)) => taken += read.len(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                ready.clear_ready();
+                return Turn::Empty;
+            }
+            Err(_) => return Turn::HungUp,
+        }
+    }
+    Turn::More
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::sync::OnceLock;
 
-use rustix::process::{Resource, Rlimit, getpid, getrlimit, set_child_subreaper, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, set_child_subreaper, setrlimit};
 use sessiond_core::{Error, Result};
 
-use crate::sys;
+use crate::{error, sys, view};
 
 /// The soft limit of open files that the process was started with, where it was raised.
 static ORIGINAL_LIMIT: OnceLock<Option<Rlimit>> = OnceLock::new();
@@ -17,17 +17,21 @@ static ORIGINAL_LIMIT: OnceLock<Option<Rlimit>> = OnceLock::new();
 /// - Orphans of what it starts become its own children, so that a stop can find them.
 /// - The soft limit of open files is raised to the hard one; children get the original (AL04).
 /// - Descriptors it was started with are marked, so that no child inherits them (AL04).
+/// - It hears of the exits of its children, whatever the signals that it was started with.
 ///
 /// # Errors
-/// `internal` when the system refuses to make it the parent of orphans.
+/// `internal` when the system refuses to make it the parent of orphans, `failed_precondition` when `/proc` does not
+/// show its processes.
 pub fn prepare_process() -> Result<()> {
+    view::check()?;
+    sys::unblock(Signal::CHILD).map_err(|error| error::refused("unblocking a signal", &error))?;
     set_child_subreaper(Some(getpid())).map_err(|error| {
         Error::internal(format!(
             "the system does not let this process adopt orphans, so no stop could be verified: {error}"
         ))
     })?;
     ORIGINAL_LIMIT.get_or_init(|| {
-        // Whoever cannot list its descriptors has no /proc, and then nothing else here works either.
+        // What is listed is all that can be marked.
         let _ = mark_inherited();
         raise_limit()
     });

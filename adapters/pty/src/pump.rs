@@ -11,7 +11,7 @@ use tokio::io::Interest;
 
 use crate::backend::Kit;
 use crate::running::{Running, Watched, leader_exit, readable};
-use crate::{sys, terminal};
+use crate::{clock, sys, terminal};
 
 /// A flood may hold the thread for so long, then others have their turn. A bound in bytes would make everybody wait
 /// for as long as the slowest writer of a full terminal takes.
@@ -25,6 +25,9 @@ const PIPE_READ: usize = 64 * 1024;
 /// It only spares most sessions a descriptor in their last moment; nothing depends on its length.
 const LAST_MOMENT: Duration = Duration::from_millis(5);
 
+/// More than a terminal ever holds: 8 KiB on its way to the reader's side and 4 KiB there.
+const TERMINAL_HOLDS: u64 = 64 * 1024;
+
 /// How a turn of reading ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -36,33 +39,47 @@ pub(crate) enum Turn {
     HungUp,
 }
 
-/// Reads a terminal into the sink for a while. No buffer outlives the call.
-pub(crate) fn read_terminal(from: &OwnedFd, sink: &mut OutputSink) -> Turn {
+/// Reads a terminal into the sink for a while, and tells how much. No buffer outlives the call.
+pub(crate) fn read_terminal(from: &OwnedFd, sink: &mut OutputSink) -> (Turn, u64) {
     read_turn(from, sink, Stream::Stdout, &mut [MaybeUninit::uninit(); TERMINAL_READ])
 }
 
 /// The same for a pipe.
 #[inline(never)]
-pub(crate) fn read_pipe(from: &OwnedFd, sink: &mut OutputSink, stream: Stream) -> Turn {
+pub(crate) fn read_pipe(from: &OwnedFd, sink: &mut OutputSink, stream: Stream) -> (Turn, u64) {
     read_turn(from, sink, stream, &mut [MaybeUninit::uninit(); PIPE_READ])
 }
 
-fn read_turn(from: &OwnedFd, sink: &mut OutputSink, stream: Stream, buffer: &mut [MaybeUninit<u8>]) -> Turn {
+fn read_turn(from: &OwnedFd, sink: &mut OutputSink, stream: Stream, buffer: &mut [MaybeUninit<u8>]) -> (Turn, u64) {
     let began = Instant::now();
+    let mut bytes = 0;
     loop {
         match rustix::io::read(from, &mut *buffer) {
-            Ok(([], _)) => return Turn::HungUp,
+            Ok(([], _)) => return (Turn::HungUp, bytes),
             Ok((read, _)) => {
                 sink.push(stream, read);
+                bytes += read.len() as u64;
                 if began.elapsed() >= TURN {
-                    return Turn::More;
+                    return (Turn::More, bytes);
                 }
             }
             Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Turn::Empty,
+            Err(Errno::AGAIN) => return (Turn::Empty, bytes),
             // EIO: on Linux a terminal that nobody holds says so. Whatever else it is, nothing more comes.
-            Err(_) => return Turn::HungUp,
+            Err(_) => return (Turn::HungUp, bytes),
         }
+    }
+}
+
+/// Reads what somebody has printed by now, `held` bytes at most, however many turns that takes: no clock may cut it.
+pub(crate) async fn settle(mut held: u64, mut read: impl FnMut() -> (Turn, u64)) -> Turn {
+    loop {
+        let (turn, bytes) = read();
+        held = held.saturating_sub(bytes);
+        if turn != Turn::More || held == 0 {
+            return turn;
+        }
+        tokio::task::yield_now().await;
     }
 }
 
@@ -71,7 +88,7 @@ pub(crate) async fn session(kit: Arc<Kit>, running: Arc<Running>, terminal: Arc<
     let exit = until_exit(&running, terminal, &mut sink).await;
     kit.leader_reaped();
     if let Ok(terminal) = running.terminal()
-        && read_terminal(terminal.get_ref(), &mut sink) != Turn::HungUp
+        && read_terminal(terminal.get_ref(), &mut sink).0 != Turn::HungUp
     {
         // The state of this rare wait is not carried by every idle session.
         Box::pin(linger(&terminal, &mut sink, kit.config.linger)).await;
@@ -92,7 +109,7 @@ async fn until_exit(running: &Running, mut terminal: Arc<Watched>, sink: &mut Ou
             exit = leader_exit(pid, &leader) => return exit,
             ready = readable(&terminal) => match ready {
                 Ok(mut ready) => {
-                    let turn = read_terminal(ready.get_inner(), sink);
+                    let (turn, _) = read_terminal(ready.get_inner(), sink);
                     if turn == Turn::Empty {
                         ready.clear_ready();
                     }
@@ -147,12 +164,16 @@ async fn after_hang_up(running: &Running, leader: &Watched, terminal: &Watched) 
     }
 }
 
-/// Reads on after the leader's exit while others hold the terminal, for a bounded grace (SR56).
+/// Reads on after the leader's exit while others hold the terminal, for a bounded grace (SR56). What the leader printed
+/// before it, and others before the grace ends, is read also when this task gets no turn in all that time (SR52).
 async fn linger(terminal: &Watched, sink: &mut OutputSink, grace: Duration) {
-    let until = tokio::time::Instant::now() + grace;
+    let until = clock::after(grace);
+    if settle(TERMINAL_HOLDS, || read_terminal(terminal.get_ref(), sink)).await == Turn::HungUp {
+        return;
+    }
     while tokio::time::Instant::now() < until {
-        let Ok(Ok(mut ready)) = tokio::time::timeout_at(until, readable(terminal)).await else { return };
-        match read_terminal(ready.get_inner(), sink) {
+        let Ok(Ok(mut ready)) = tokio::time::timeout_at(until, readable(terminal)).await else { break };
+        match read_terminal(ready.get_inner(), sink).0 {
             Turn::Empty => ready.clear_ready(),
             Turn::More => {
                 drop(ready);
@@ -161,4 +182,5 @@ async fn linger(terminal: &Watched, sink: &mut OutputSink, grace: Duration) {
             Turn::HungUp => return,
         }
     }
+    settle(TERMINAL_HOLDS, || read_terminal(terminal.get_ref(), sink)).await;
 }

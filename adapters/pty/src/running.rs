@@ -10,6 +10,7 @@ use sessiond_core::{Exit, Result, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 
+use crate::certainty::Certainty;
 use crate::mark::Mark;
 use crate::{children, error, signal, sys};
 
@@ -27,19 +28,13 @@ pub(crate) struct Group {
     pub(crate) mark: Mark,
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        children::lock().forget(self.leader, self.mark);
-    }
-}
-
 /// A process that was started.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) group: Group,
     open: Mutex<Option<Open>>,
-    /// Whether it has been seen that it has ended and left nobody behind.
-    pub(crate) alone: std::sync::atomic::AtomicBool,
+    /// How certain it is that it has ended and left nobody behind.
+    alone: Mutex<Certainty>,
 }
 
 /// Its descriptors, which are closed at its end however long its handle is kept.
@@ -52,7 +47,7 @@ struct Open {
 impl Running {
     pub(crate) fn new(group: Group, leader: Watched, terminal: Option<Arc<Watched>>) -> Self {
         let leader = Arc::new(leader);
-        Self { group, open: Mutex::new(Some(Open { leader, terminal })), alone: false.into() }
+        Self { group, open: Mutex::new(Some(Open { leader, terminal })), alone: Mutex::default() }
     }
 
     /// The leader's process descriptor.
@@ -80,6 +75,11 @@ impl Running {
         if let Some(open) = self.lock().as_mut() {
             open.terminal = Some(terminal);
         }
+    }
+
+    /// How certain it is that it has ended and left nobody behind.
+    pub(crate) fn certainty(&self) -> std::sync::MutexGuard<'_, Certainty> {
+        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets go of every descriptor: the process has ended.

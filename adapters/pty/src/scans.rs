@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessiond_core::{TaskKind, Tasks};
@@ -51,29 +52,60 @@ impl Scans {
             std::mem::replace(&mut queue.served, true)
         };
         if !served {
-            let queue = self.queue.clone();
-            self.tasks.spawn_blocking(SCAN, move || serve(&queue));
+            let serving = Serving { queue: self.queue.clone(), done: false };
+            self.tasks.spawn_blocking(SCAN, move || serving.run());
         }
         answered.await.ok()
     }
 }
 
-fn serve(queue: &Mutex<Queue>) {
-    loop {
-        let jobs = {
-            let mut queue = lock(queue);
-            if queue.waiting.is_empty() {
-                queue.served = false;
-                queue.reserve = reserve().ok();
-                return;
-            }
-            queue.reserve = None;
-            std::mem::take(&mut queue.waiting)
-        };
-        let snapshot = Snapshot::take();
-        for job in jobs {
-            job(&snapshot);
+/// Whoever serves the queue. If it never ran, because the runtime ends, those who wait are told so and the next to come
+/// is served anew.
+struct Serving {
+    queue: Arc<Mutex<Queue>>,
+    /// Nobody waited any more; somebody else may serve the queue by now.
+    done: bool,
+}
+
+impl Serving {
+    fn run(mut self) {
+        while let Some(jobs) = self.next() {
+            // A panic fails those who asked for this scan, and nobody after them.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                let snapshot = Snapshot::take();
+                for job in jobs {
+                    job(&snapshot);
+                }
+            }));
         }
+    }
+
+    fn next(&mut self) -> Option<Vec<Job>> {
+        let mut queue = lock(&self.queue);
+        if queue.waiting.is_empty() {
+            queue.rest();
+            self.done = true;
+            return None;
+        }
+        queue.reserve = None;
+        Some(std::mem::take(&mut queue.waiting))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if !self.done {
+            lock(&self.queue).rest();
+        }
+    }
+}
+
+impl Queue {
+    /// Nobody serves it any more. Dropping a job tells whoever waits for it.
+    fn rest(&mut self) {
+        self.waiting.clear();
+        self.served = false;
+        self.reserve = reserve().ok();
     }
 }
 
@@ -83,4 +115,36 @@ fn reserve() -> io::Result<[File; DESCRIPTORS]> {
 
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_look_that_panics_fails_alone() {
+        let scans = Scans::new(Tasks::new());
+        assert_eq!(scans.look(|_| panic!("a fault in a look")).await, None::<()>);
+        assert_eq!(scans.look(|_| 1).await, Some(1));
+    }
+
+    #[test]
+    fn a_look_that_never_began_keeps_nobody_waiting() {
+        let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let scans = Scans::new(Tasks::new());
+        let serving = Serving { queue: scans.queue.clone(), done: false };
+        lock(&scans.queue).served = true;
+        let looking = scans.look(|_| 1);
+        runtime().block_on(async {
+            tokio::pin!(looking);
+            assert!(polled(looking.as_mut()).await.is_pending());
+            drop(serving);
+            assert_eq!(looking.await, None);
+        });
+        assert_eq!(runtime().block_on(scans.look(|_| 2)), Some(2));
+    }
+
+    async fn polled<F: Future>(mut future: std::pin::Pin<&mut F>) -> std::task::Poll<F::Output> {
+        std::future::poll_fn(|cx| std::task::Poll::Ready(future.as_mut().poll(cx))).await
+    }
 }

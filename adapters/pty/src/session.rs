@@ -6,14 +6,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use rustix::io::Errno;
-use rustix::process::{Pid, getsid, kill_process_group};
+use rustix::process::{Pid, kill_process_group};
 use rustix::termios::tcgetpgrp;
 use sessiond_core::{Call, Error, Facts, Process, Result, Session, Signal, SignalTarget, Stopped, WindowSize, Written};
 
 use crate::backend::Kit;
 use crate::line::{Discipline, Pending};
 use crate::running::Running;
-use crate::{error, signal, stop, terminal, write};
+use crate::{error, signal, stop, sys, terminal, write};
 
 /// A process on a terminal of this machine.
 pub(crate) struct PtySession {
@@ -33,10 +33,10 @@ impl PtySession {
         let terminal = self.running.terminal()?;
         let nobody = || Error::failed_precondition("no job is in the foreground of the terminal: signal the leader");
         let group = tcgetpgrp(terminal.get_ref()).map_err(|_| nobody())?;
-        match getsid(Some(group)) {
+        match sys::session_of(Some(group)) {
+            Ok(session) if session == self.running.group.leader.as_raw_pid() => Ok(group),
             // A group can outlive its first member, whose id then names nobody else.
-            Ok(session) if session == self.running.group.leader => Ok(group),
-            Err(Errno::SRCH) => Ok(group),
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => Ok(group),
             _ => Err(nobody()),
         }
     }

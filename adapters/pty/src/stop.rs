@@ -2,35 +2,36 @@
 //! that nothing is left or that this cannot be known.
 //!
 //! 1. HUP, CONT and TERM to every member; the grace ends when all are gone.
-//! 2. STOP to every member, until a scan finds no new one; then KILL.
-//! 3. Confirmed after four clean scans in a row. One scan alone can miss a process that is born behind its back.
+//! 2. STOP to every member and its group, and KILL to those who have been stopped since an earlier scan: whatever they
+//!    have started is known by then.
+//! 3. Confirmed when it is certain that nobody is left; given up with a KILL to all who are known.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use sessiond_core::{Stopped, TaskKind};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::backend::Kit;
+use crate::certainty::{Certainty, SCAN_PAUSE, Whose};
 use crate::children;
-use crate::mark::Mark;
-use crate::procs::{Identity, Process, Snapshot};
+use crate::procs::Snapshot;
 use crate::running::Running;
+use crate::stat::Identity;
 
 /// Carries one stop to its end, also when nobody waits for it any more.
 const STOP: TaskKind = TaskKind("pty stop");
+/// Looks at the children of this server alone.
+const LOOK: TaskKind = TaskKind("pty look");
 
-/// So many clean scans in a row, so far apart, are certainty.
-const CLEAN_SCANS: u32 = 4;
-const SCAN_PAUSE: Duration = Duration::from_millis(3);
 /// While a grace runs there is less hurry.
 const LONGEST_PAUSE: Duration = Duration::from_millis(24);
-/// What has not died so long after the grace will not: it hangs inside the kernel.
-const FORCE: Duration = Duration::from_secs(5);
+/// What has not died so long after the grace will not: it hangs inside the kernel. Clearly less than whoever asks
+/// waits beyond the grace, so that there is time left to say so.
+pub(crate) const FORCE: Duration = Duration::from_secs(3);
 /// A process has no readable environment in the moment in which it changes its program. Whoever is without one for
 /// longer has none.
 const STRAY: Duration = Duration::from_millis(100);
@@ -40,13 +41,13 @@ const LONGEST_GRACE: Duration = Duration::from_secs(24 * 3600);
 /// Stops a process and everything it has started.
 pub(crate) async fn process(kit: &Arc<Kit>, running: &Arc<Running>, grace: Duration) -> Stopped {
     let group = &running.group;
-    let ladder = Ladder::new(Whose::One { mark: group.mark, leader: group.leader }, group.started);
+    let ladder = Ladder::new(Whose::One(group.mark), group.started);
     let (answer, answered) = oneshot::channel();
     let (climber, held) = (kit.clone(), running.clone());
     kit.tasks.spawn(STOP, async move {
         let stopped = climb(&climber, ladder, grace).await;
         if stopped == Stopped::Confirmed && held.has_ended() {
-            held.alone.store(true, Ordering::Relaxed);
+            held.certainty().prove();
         }
         let _ = answer.send(stopped);
     });
@@ -54,61 +55,37 @@ pub(crate) async fn process(kit: &Arc<Kit>, running: &Arc<Running>, grace: Durat
     answered.await.unwrap_or(Stopped::Unconfirmed { pids: vec![pid] })
 }
 
-/// Stops everything that this backend has ever started.
-pub(crate) async fn everything(kit: &Arc<Kit>, grace: Duration) -> Stopped {
+/// Stops everything that this backend has ever started, in little more than the grace.
+pub(crate) async fn everything(kit: &Arc<Kit>, grace: Duration) {
     let whose = Whose::All { sibling: kit.mark, strays: kit.is_alone() };
-    climb(kit, Ladder::new(whose, kit.started), grace).await
+    // A scan of very many processes takes its time, too.
+    let longest = grace.min(LONGEST_GRACE) + FORCE + SCAN_PAUSE;
+    let _ = timeout(longest, climb(kit, Ladder::new(whose, kit.started), grace)).await;
 }
 
 /// The living processes of an ended one.
-pub(crate) async fn descendants(kit: &Kit, running: &Running) -> Vec<u32> {
-    if running.alone.load(Ordering::Relaxed) {
+pub(crate) async fn descendants(kit: &Kit, running: &Arc<Running>) -> Vec<u32> {
+    if running.certainty().is_reached() {
         return Vec::new();
     }
-    let (mark, leader) = (running.group.mark, running.group.leader);
+    let (mark, leader, started) = (running.group.mark, running.group.leader, running.group.started);
     let ended = running.has_ended();
-    let mut found = Vec::new();
-    // As for a stop, only several scans are certainty, and certainty is worth being remembered.
-    for _ in 0..CLEAN_SCANS {
-        let look = move |snapshot: &Snapshot| {
-            let members = snapshot.members(|process| process.mark == Some(mark), &mut HashSet::new());
-            (pids(members.iter().filter(|member| member.pid != leader)), snapshot.complete)
-        };
-        let Some((pids, complete)) = kit.scans.look(look).await else { return found };
-        found = pids;
-        if !found.is_empty() || !ended || !complete {
-            return found;
-        }
+    if ended && kit.blocking(LOOK, move || children::lock().has_nobody_of(mark)).await == Some(true) {
+        running.certainty().prove();
+        return Vec::new();
     }
-    running.alone.store(true, Ordering::Relaxed);
-    found
-}
-
-/// Whose processes are to go.
-#[derive(Clone, Copy, Debug)]
-enum Whose {
-    /// One process's.
-    One { mark: Mark, leader: Pid },
-    /// All of one backend, and what nobody can claim when there is no other backend.
-    All { sibling: Mark, strays: bool },
-}
-
-impl Whose {
-    fn claims(self, process: &Process) -> bool {
-        match self {
-            Self::One { mark, .. } => process.mark == Some(mark),
-            Self::All { sibling, .. } => process.mark.is_some_and(|mark| mark.is_sibling(sibling)),
+    let held = running.clone();
+    let look = move |snapshot: &Snapshot| {
+        let whose = Whose::One(mark);
+        let mut known = HashSet::new();
+        let members = snapshot.members(|process| whose.claims(process), &mut known);
+        if ended {
+            let clean = snapshot.complete && members.is_empty() && snapshot.strays(started, &known).is_empty();
+            held.certainty().add(whose, clean);
         }
-    }
-
-    /// Whether an orphan that was reaped since `count` may have been one of them.
-    fn orphan_since(self, count: u64) -> bool {
-        let children = children::lock();
-        match self {
-            Self::One { leader, .. } => children.orphan_since(count, leader),
-            Self::All { .. } => children.orphans_reaped() != count,
-        }
-    }
+        pids(members.iter().filter(|member| member.pid != leader))
+    };
+    kit.scans.look(look).await.unwrap_or_default()
 }
 
 /// What a stop knows of the processes it is about.
@@ -118,10 +95,10 @@ struct Ladder {
     known: HashSet<Identity>,
     /// Those who have been asked to go.
     asked: HashSet<Identity>,
-    /// Those who have been stopped from doing anything.
+    /// Those who have been stopped from doing anything, and the groups of which all have.
     frozen: HashSet<Identity>,
-    /// How many orphans had been reaped at the last scan.
-    orphans: u64,
+    frozen_groups: HashSet<Pid>,
+    certainty: Certainty,
 }
 
 /// How hard a step pushes.
@@ -129,21 +106,17 @@ struct Ladder {
 enum Push {
     Ask,
     Force,
+    /// For the last time.
+    Kill,
 }
 
 /// What a step has found.
 struct Sight {
     members: Vec<Identity>,
     strays: Vec<Identity>,
-    /// Whether the scan was complete and nothing has come or gone unseen.
-    certain: bool,
 }
 
 impl Sight {
-    fn is_clean(&self) -> bool {
-        self.certain && self.members.is_empty() && self.strays.is_empty()
-    }
-
     fn unconfirmed(&self) -> Stopped {
         Stopped::Unconfirmed { pids: pids(self.members.iter().chain(&self.strays)) }
     }
@@ -151,9 +124,15 @@ impl Sight {
 
 impl Ladder {
     fn new(whose: Whose, started: u64) -> Self {
-        let orphans = children::lock().orphans_reaped();
-        let (known, asked, frozen) = (HashSet::new(), HashSet::new(), HashSet::new());
-        Self { whose, started, known, asked, frozen, orphans }
+        Self {
+            whose,
+            started,
+            known: HashSet::new(),
+            asked: HashSet::new(),
+            frozen: HashSet::new(),
+            frozen_groups: HashSet::new(),
+            certainty: Certainty::default(),
+        }
     }
 
     fn step(&mut self, snapshot: &Snapshot, push: Push) -> Sight {
@@ -165,34 +144,44 @@ impl Ladder {
         let members = snapshot.members(|process| whose.claims(process), &mut self.known);
         match push {
             Push::Ask => self.ask(&members),
-            Push::Force => self.force(&members),
+            Push::Force => self.force(snapshot, &members),
+            Push::Kill => self.kill(snapshot, &members),
         }
-        let certain = snapshot.complete && !whose.orphan_since(self.orphans);
-        self.orphans = children::lock().orphans_reaped();
-        Sight { members, strays, certain }
+        self.certainty.add(whose, snapshot.complete && members.is_empty() && strays.is_empty());
+        Sight { members, strays }
     }
 
     fn ask(&mut self, members: &[Identity]) {
         for member in members {
-            if self.asked.insert(*member) {
-                member.send(&[Signal::HUP, Signal::CONT, Signal::TERM]);
+            // Whoever could not be asked is asked again.
+            if !self.asked.contains(member) && member.send(&[Signal::HUP, Signal::CONT, Signal::TERM]) {
+                self.asked.insert(*member);
             }
         }
     }
 
-    /// Whoever is stopped can start nobody: once all are, all can be killed and none has slipped away.
-    fn force(&mut self, members: &[Identity]) {
-        let mut new = false;
+    /// Whoever is stopped can start nobody. What it had started before is in the next snapshot, after which it can be
+    /// killed, and none has slipped away. A group is stopped and killed as one: no fork comes in between.
+    fn force(&mut self, snapshot: &Snapshot, members: &[Identity]) {
+        for (group, member) in snapshot.groups(&self.known) {
+            member.send_group(group, if self.frozen_groups.insert(group) { Signal::STOP } else { Signal::KILL });
+        }
         for member in members {
-            if self.frozen.insert(*member) {
-                member.send(&[Signal::STOP]);
-                new = true;
+            if self.frozen.contains(member) {
+                member.send(&[Signal::KILL]);
+            } else if member.send(&[Signal::STOP]) {
+                self.frozen.insert(*member);
             }
         }
-        if !new {
-            for member in members {
-                member.send(&[Signal::KILL]);
-            }
+    }
+
+    /// Better dead than stopped for ever.
+    fn kill(&mut self, snapshot: &Snapshot, members: &[Identity]) {
+        for (group, member) in snapshot.groups(&self.known) {
+            member.send_group(group, Signal::KILL);
+        }
+        for member in members {
+            member.send(&[Signal::KILL]);
         }
     }
 }
@@ -201,19 +190,21 @@ impl Ladder {
 async fn climb(kit: &Kit, mut ladder: Ladder, grace: Duration) -> Stopped {
     let begun = Instant::now();
     let asking = grace.min(LONGEST_GRACE);
-    let mut clean = 0;
     let mut pause = SCAN_PAUSE;
     let mut only_strays: Option<Instant> = None;
     loop {
-        let push = if begun.elapsed() < asking { Push::Ask } else { Push::Force };
+        let push = match begun.elapsed() {
+            elapsed if elapsed < asking => Push::Ask,
+            elapsed if elapsed < asking + FORCE => Push::Force,
+            _ => Push::Kill,
+        };
         let step = move |snapshot: &Snapshot| {
             let sight = ladder.step(snapshot, push);
             (ladder, sight)
         };
         let Some((back, sight)) = kit.scans.look(step).await else { return Stopped::Unconfirmed { pids: Vec::new() } };
         ladder = back;
-        clean = if sight.is_clean() { clean + 1 } else { 0 };
-        if clean == CLEAN_SCANS {
+        if ladder.certainty.is_reached() {
             return Stopped::Confirmed;
         }
         if sight.members.is_empty() && !sight.strays.is_empty() {
@@ -223,10 +214,10 @@ async fn climb(kit: &Kit, mut ladder: Ladder, grace: Duration) -> Stopped {
         } else {
             only_strays = None;
         }
-        if begun.elapsed() > asking + FORCE {
+        if push == Push::Kill {
             return sight.unconfirmed();
         }
-        let hurry = push == Push::Force || sight.members.is_empty();
+        let hurry = push != Push::Ask || sight.members.is_empty();
         pause = if hurry { SCAN_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
         sleep(pause).await;
     }

@@ -2,6 +2,8 @@
 //!
 //! - [`Birth`]: `posix_spawn`, which starts a program without a copy of the server's memory
 //! - [`exited_child`]: which child waits to be reaped, without reaping it
+//! - [`session_of`], [`own_group`]: ids that may be 0, which no type of a process id allows for
+//! - [`unblock`]: a signal that this thread is to receive
 //! - [`watch`]: a descriptor in the runtime's event queue
 //! - [`own_master`]: the descriptor of a terminal that portable-pty has opened
 //! - [`close_on_exec`]: a flag on a descriptor that we know by its number only
@@ -15,7 +17,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 
 use portable_pty::MasterPty;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -105,7 +107,7 @@ fn pointers(strings: &[&CStr]) -> Vec<*const libc::c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// The `posix_spawn` family returns its error instead of setting `errno`.
+/// These functions return their error instead of setting `errno`.
 fn check(code: libc::c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
@@ -192,6 +194,37 @@ pub(crate) fn exited_child() -> Option<Pid> {
     };
     // SAFETY: after a successful `waitid` the process id is the member of the union that is set, or zero.
     Pid::from_raw(unsafe { info.si_pid() })
+}
+
+/// The session of a process, or of this one. It is 0 when its leader is outside of what this process can see, as a
+/// container's first process may find.
+///
+/// # Errors
+/// There is no such process.
+pub(crate) fn session_of(pid: Option<Pid>) -> io::Result<i32> {
+    // SAFETY: the call takes and gives a number.
+    let session = unsafe { libc::getsid(Pid::as_raw(pid)) };
+    if session < 0 { Err(io::Error::last_os_error()) } else { Ok(session) }
+}
+
+/// The group of this process; 0 as for [`session_of`].
+pub(crate) fn own_group() -> i32 {
+    // SAFETY: the call takes nothing and gives a number.
+    unsafe { libc::getpgrp() }
+}
+
+/// Lets this thread, and those that it starts from now on, receive a signal.
+///
+/// # Errors
+/// There is no such signal.
+pub(crate) fn unblock(signal: Signal) -> io::Result<()> {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the set is initialised by the first call before the others use it, and nobody asks for the old one.
+    check(unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal.as_raw());
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut())
+    })
 }
 
 /// Puts a descriptor into the event queue of the current runtime.

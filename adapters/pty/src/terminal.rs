@@ -7,12 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 
 use portable_pty::{PtyPair, PtySize, SlavePty, native_pty_system};
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt};
 use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use sessiond_core::WindowSize;
 
-use crate::{children, sys};
+use crate::sys;
+
+/// How the child's side is opened where we open it.
+const PEER: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY).union(OpenptFlags::CLOEXEC);
 
 /// A terminal on which nothing runs yet.
 pub(crate) struct NewTerminal {
@@ -47,7 +50,7 @@ fn why(text: &str) -> io::Error {
         Err(Errno::AGAIN) => Errno::NOSPC.into(),
         Err(error) => error.into(),
         // The pair takes two descriptors, and one was to be had.
-        Ok(master) => match ioctl_tiocgptpeer(&master, OpenptFlags::RDWR | OpenptFlags::NOCTTY) {
+        Ok(master) => match ioctl_tiocgptpeer(&master, PEER) {
             Err(error) => error.into(),
             Ok(_) => io::Error::other(text.to_owned()),
         },
@@ -60,11 +63,7 @@ fn why(text: &str) -> io::Error {
 /// # Errors
 /// There is no free descriptor.
 pub(crate) fn hold(master: &OwnedFd) -> io::Result<(OwnedFd, OwnedFd)> {
-    // Born inheritable: no child may be born meanwhile.
-    let _children = children::lock();
-    let slave = ioctl_tiocgptpeer(master, OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
-    fcntl_setfd(&slave, FdFlags::CLOEXEC)?;
-    Ok((slave, master.try_clone()?))
+    Ok((ioctl_tiocgptpeer(master, PEER)?, master.try_clone()?))
 }
 
 /// Changes the size; the foreground job hears of it.

@@ -7,9 +7,9 @@ use rustix::io::Errno;
 use sessiond_core::{Call, Error, Result, Written};
 use tokio::time::Instant;
 
-use crate::error;
 use crate::line::{Discipline, Pending};
 use crate::running::Watched;
+use crate::{clock, error};
 
 /// Writes all of `input`, as the program takes it.
 ///
@@ -24,15 +24,15 @@ pub(crate) async fn all(
 ) -> Result<Written> {
     // Refused as a whole or not at all.
     let before = *lock(pending);
-    before.after(input, &Discipline::of(terminal.get_ref())?)?;
-    let mut writing = Writing { terminal, pending, rest: input, written: 0 };
-    let mut patience = Instant::now() + stall;
+    let behind = before.after(input, &Discipline::of(terminal.get_ref())?)?;
+    let mut writing = Writing { terminal, pending, rest: input, written: 0, behind };
+    let mut patience = clock::after(stall);
     loop {
         let tried = Instant::now();
         match writing.step()? {
             Step::Done => return Ok(writing.outcome(None)),
             Step::Stuck(why) => return Ok(writing.outcome(Some(why))),
-            Step::Took => patience = Instant::now() + stall,
+            Step::Took => patience = clock::after(stall),
             // Tried once more at the very end: room that a terminal makes by moving bytes on is not announced.
             Step::Full if tried >= patience.min(cx.deadline) => return Ok(writing.outcome(Some(NOT_TAKEN))),
             Step::Full => {}
@@ -40,7 +40,10 @@ pub(crate) async fn all(
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Ok(writing.outcome(Some(TAKEN_BACK))),
-            ready = writing.ready() => ready?,
+            room = writing.room() => match room? {
+                Room::MayBe => {}
+                Room::Never => return Ok(writing.outcome(Some(NOBODY))),
+            },
             () = tokio::time::sleep_until(patience.min(cx.deadline)) => {}
         }
         if Instant::now() >= cx.deadline {
@@ -52,6 +55,7 @@ pub(crate) async fn all(
 /// Why a write ended before its last byte.
 const NOT_TAKEN: &str = "the program takes no input";
 const TAKEN_BACK: &str = "the call was taken back";
+const NOBODY: &str = "nobody has the terminal open";
 
 /// A write under way.
 struct Writing<'a> {
@@ -59,6 +63,8 @@ struct Writing<'a> {
     pending: &'a Mutex<Pending>,
     rest: &'a [u8],
     written: u64,
+    /// What is pending behind all of it, if it goes in one piece.
+    behind: Pending,
 }
 
 enum Step {
@@ -72,19 +78,26 @@ enum Step {
     Stuck(&'static str),
 }
 
+/// Whether waiting for a full terminal has a point.
+enum Room {
+    MayBe,
+    Never,
+}
+
 impl<'a> Writing<'a> {
     /// Writes until the terminal is full. No descriptor is waited for that has not refused first.
     fn step(&mut self) -> Result<Step> {
         let mut took = false;
         while !self.rest.is_empty() {
             match rustix::io::write(self.terminal.get_ref(), self.rest) {
+                Ok(0) => return Ok(if took { Step::Took } else { Step::Full }),
                 Ok(count) => {
                     self.advance(count)?;
                     took = true;
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(if took { Step::Took } else { Step::Full }),
-                Err(Errno::IO) => return Ok(Step::Stuck("nobody has the terminal open")),
+                Err(Errno::IO) => return Ok(Step::Stuck(NOBODY)),
                 Err(errno) => return Err(error::refused("writing to the terminal", &errno.into())),
             }
         }
@@ -95,19 +108,28 @@ impl<'a> Writing<'a> {
         let (taken, rest) =
             self.rest.split_at_checked(count).ok_or_else(|| Error::internal("wrote more than asked"))?;
         let mut pending = lock(self.pending);
-        // A program may have changed the mode meanwhile; what is written is counted in either.
-        *pending =
-            Discipline::of(self.terminal.get_ref()).and_then(|now| pending.after(taken, &now)).unwrap_or_default();
+        *pending = if self.written == 0 && rest.is_empty() {
+            // Nearly always, and the terminal has just been asked.
+            self.behind
+        } else {
+            // A program may have changed the mode meanwhile; what is written is counted in either.
+            Discipline::of(self.terminal.get_ref()).and_then(|now| pending.after(taken, &now)).unwrap_or_default()
+        };
         self.rest = rest;
         self.written += count as u64;
         Ok(())
     }
 
-    /// Waits until the terminal may have room.
-    async fn ready(&self) -> Result<()> {
-        let ready = self.terminal.writable().await;
-        ready.map_err(|error| error::refused("watching the terminal", &error))?.clear_ready();
-        Ok(())
+    /// Waits for room. A terminal that has hung up counts as writable for ever, which is no room: waiting for it would
+    /// never yield to anybody.
+    async fn room(&self) -> Result<Room> {
+        let watched = self.terminal.writable().await;
+        let mut ready = watched.map_err(|error| error::refused("watching the terminal", &error))?;
+        if ready.ready().is_write_closed() {
+            return Ok(Room::Never);
+        }
+        ready.clear_ready();
+        Ok(Room::MayBe)
     }
 
     fn outcome(&self, stalled: Option<&str>) -> Written {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sessiond_core::{CommandSpec, Exit, Invocation};
 use sessiond_pty::{Config, Pty};
 
-use crate::support::{GRACE, Outcome, Piped, config, exists, numbers, pty};
+use crate::support::{Directory, GRACE, Outcome, Piped, Terminal, config, exists, numbers, pty};
 
 #[tokio::test]
 async fn a_command_has_two_streams_and_an_exit() {
@@ -84,4 +84,57 @@ async fn many_commands_at_once_lose_nothing() {
         let expected = Outcome::of(&sequence, &format!("end {number}\n"), Exit::Exited(number % 100));
         assert_eq!(piped.to_end().await, expected);
     }
+}
+
+#[tokio::test]
+async fn all_that_a_command_has_printed_arrives_without_any_grace() {
+    let pty = Pty::new(Config { linger: Duration::ZERO, ..config() }).unwrap();
+    for _ in 0..20 {
+        let outcome = Piped::run(&pty, "head -c 250000 /dev/zero | tr '\\0' x").await.to_end().await;
+        assert_eq!((outcome.stdout.len(), outcome.exit), (250_000, Exit::Exited(0)));
+    }
+}
+
+#[tokio::test]
+async fn all_that_a_command_has_printed_arrives_when_the_server_was_held_up() {
+    let pty = Pty::new(Config { linger: Duration::from_millis(1), ..config() }).unwrap();
+    let piped = Piped::run(&pty, "head -c 250000 /dev/zero | tr '\\0' x; kill -STOP $$; exit 0").await;
+    // The whole pipe is full when the leader stops; its exit and the end of the grace come while nothing runs here.
+    let pid = piped.command.facts().pid.unwrap();
+    let stopped = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") T ");
+    while !stopped() {
+        std::thread::yield_now();
+    }
+    assert!(std::process::Command::new("kill").args(["-CONT", &pid.to_string()]).status().unwrap().success());
+    while !std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") Z ") {
+        std::thread::yield_now();
+    }
+    assert_eq!(piped.to_end().await.stdout.len(), 250_000);
+}
+
+#[tokio::test]
+async fn a_child_that_lives_on_may_go_on_printing() {
+    let pty = Pty::new(Config { linger: Duration::from_millis(50), ..config() }).unwrap();
+    let directory = Directory::new("prints-on");
+    let path = directory.text();
+    let script =
+        format!("mkfifo {path}/go {path}/done; (read -r _ < {path}/go; seq 1 100000; echo $? > {path}/done) & ");
+    let piped = Piped::run(&pty, &script).await;
+    assert_eq!(piped.to_end().await, Outcome::of("", "", Exit::Exited(0)));
+    std::fs::write(directory.path("go"), "\n").unwrap();
+    let done = directory.path("done");
+    // More than a pipe holds: somebody reads.
+    let status = tokio::task::spawn_blocking(move || std::fs::read_to_string(done)).await.unwrap();
+    assert_eq!(status.unwrap(), "0\n");
+    piped.command.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_time_of_the_configuration_is_too_long() {
+    let pty = Pty::new(Config { linger: Duration::MAX, write_stall: Duration::MAX, ..config() }).unwrap();
+    assert_eq!(Piped::run(&pty, "echo out").await.to_end().await, Outcome::of("out\n", "", Exit::Exited(0)));
+    let session = Terminal::run(&pty, "stty -echo; echo ready; read -r line; echo $line").await;
+    session.shows("ready").await;
+    session.type_in("in\n").await;
+    assert_eq!(session.prints().await, "ready\r\nin\r\n");
 }

@@ -161,3 +161,16 @@ async fn a_half_typed_line_is_not_run_when_its_session_is_let_go() {
     drop(session);
     assert!(!directory.path("ran").exists());
 }
+
+#[tokio::test]
+async fn a_write_to_a_terminal_that_hangs_up_ends_at_once_and_delays_nobody() {
+    let pty = pty();
+    let session = Terminal::run(&pty, "stty raw -echo; echo ready; head -c 1 >/dev/null; sleep 0.3; exit 0").await;
+    session.shows("ready").await;
+    let began = Instant::now();
+    // More than the terminal holds: the rest waits for a program that is about to leave.
+    let written = session.write(&[b'x'; 100_000]).await;
+    assert!(written.bytes < 100_000, "{written:?}");
+    assert_eq!(written.stalled.as_deref(), Some("nobody has the terminal open"));
+    assert!(began.elapsed() < Duration::from_secs(4), "it did not wait for the stall: {:?}", began.elapsed());
+}

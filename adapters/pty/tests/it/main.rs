@@ -10,9 +10,11 @@
 #![cfg(target_os = "linux")]
 
 mod commands;
+mod foreign;
 mod input;
 mod launches;
 mod limits;
+mod namespaces;
 mod orphans;
 mod programs;
 mod rules;

@@ -13,7 +13,7 @@ fn zombies() -> usize {
 }
 
 /// Waits until there are so many.
-async fn zombies_become(count: usize) {
+pub(crate) async fn zombies_become(count: usize) {
     let settled = async {
         while zombies() != count {
             tokio::task::yield_now().await;
@@ -49,5 +49,23 @@ fn a_child_of_somebody_else_neither_loses_its_exit_nor_hides_an_orphan() {
         session.prints().await;
         zombies_become(1).await;
         assert_eq!(stranger.wait().unwrap().code(), Some(42));
+    });
+}
+
+#[test]
+fn exits_are_heard_of_also_when_the_server_was_started_deaf_to_them() {
+    let deaf = ["env", "--block-signal=CHLD"];
+    alone("orphans::exits_are_heard_of_also_when_the_server_was_started_deaf_to_them", &deaf, async {
+        let pty = pty();
+        // The orphan dies while no leader does: nothing but the signal tells of it.
+        let session = Terminal::run(&pty, "(setsid sh -c 'echo ready; sleep 0.1' &); sleep 1000").await;
+        session.shows("ready").await;
+        let gone = async {
+            while children().len() != 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LONG, gone).await.expect("the orphan was never buried");
+        session.stop().await;
     });
 }

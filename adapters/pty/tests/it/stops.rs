@@ -224,3 +224,34 @@ async fn signals_go_to_the_foreground_job_or_to_the_leader() {
     command.signal(&call(), Signal::Usr1, SignalTarget::Foreground).await.unwrap();
     assert_eq!(piped.to_end().await.exit, Exit::Signaled("USR1".into()));
 }
+
+#[test]
+fn a_forgotten_command_does_not_make_the_stop_of_an_older_session_unconfirmed() {
+    alone("stops::a_forgotten_command_does_not_make_the_stop_of_an_older_session_unconfirmed", &[], async {
+        let pty = pty();
+        let session = Terminal::run(&pty, "echo ready; sleep 1000").await;
+        session.shows("ready").await;
+        let piped = Piped::run(&pty, "env -i sleep 1000 >/dev/null 2>&1 </dev/null & echo pid=$!").await;
+        let left = numbers(&piped.to_end().await.stdout, "pid")[0];
+        drop(piped);
+        session.stop().await;
+        assert!(exists(left));
+        pty.shutdown(GRACE).await;
+        assert!(!exists(left));
+    });
+}
+
+/// Goes on as its own child again and again, for a bounded time: whoever sends a signal to the process that was seen is
+/// late.
+const HOPPER: &str = r#"
+import os, time
+end = time.monotonic() + 20
+os.write(1, b"ready\n")
+while time.monotonic() < end:
+    if os.fork(): os._exit(0)
+"#;
+
+#[tokio::test]
+async fn a_process_that_is_always_gone_already_is_stopped_with_its_group() {
+    leaves_nobody(&format!("trap '' HUP TERM; echo pid=$$; python3 -c '{HOPPER}' & wait; sleep 20")).await;
+}

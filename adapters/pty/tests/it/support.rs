@@ -241,7 +241,10 @@ pub(crate) fn alone(test: &str, wrap: &[&str], body: impl Future<Output = ()>) {
     let own = if wrap.is_empty() {
         std::env::current_exe().unwrap()
     } else {
-        std::fs::copy(std::env::current_exe().unwrap(), copy.path("it")).unwrap();
+        // Not by us: a child that another test starts meanwhile would hold the copy open for writing, and it could not
+        // be executed.
+        let copied = Program::new("cp").arg(std::env::current_exe().unwrap()).arg(copy.path("it")).status().unwrap();
+        assert!(copied.success());
         copy.path("it")
     };
     let mut words = wrap.iter().map(std::ffi::OsStr::new).chain([own.as_os_str()]);
