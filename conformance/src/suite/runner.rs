@@ -157,13 +157,15 @@ pub async fn prove(id: &str, house: &House) -> Outcome {
 
 /// Runs one scenario; why it failed when it did.
 async fn attempt(scenario: &Scenario, house: House) -> Result<(), String> {
-    let run = scenario.run;
+    let (run, stages) = (scenario.run, house.clone());
     let task = tokio::task::spawn(async move { run(house).await });
-    match tokio::time::timeout(LONGEST, task).await {
+    let outcome = match tokio::time::timeout(LONGEST, task).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(reason(error.into_panic())),
         Err(_) => Err(format!("it takes longer than {} s", LONGEST.as_secs())),
-    }
+    };
+    stages.close().await;
+    outcome
 }
 
 /// What a panic said.

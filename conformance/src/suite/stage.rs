@@ -10,6 +10,7 @@ use sessiond_core::{
     StartSession, StopOutcome, StopSession, TargetName, Until, Wait, WindowSize, WriteOutcome, WriteSession, decode,
 };
 use tokio::process::Child;
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +34,27 @@ pub fn target() -> TargetName {
 /// What keeps a stage's sessiond going.
 pub(crate) enum Hold {
     InProcess { registry: Option<Arc<Registry>>, closing: CancellationToken, serving: JoinHandle<std::io::Result<()>> },
-    Process { child: Option<Child> },
+    Process(Server),
+}
+
+/// A server that is a process of its own.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pid: Option<u32>,
+    child: Arc<Mutex<Option<Child>>>,
+}
+
+impl Server {
+    pub(crate) fn new(child: Child) -> Self {
+        Self { pid: child.id(), child: Arc::new(Mutex::new(Some(child))) }
+    }
+
+    /// Waits until it has ended, the first time; its exit code.
+    pub(crate) async fn wait(&self) -> Option<i32> {
+        let mut child = self.child.lock().await.take()?;
+        let ended = tokio::time::timeout(END, child.wait()).await;
+        ended.unwrap_or_else(|_| panic!("the server ends")).ok()?.code()
+    }
 }
 
 /// A running sessiond.
@@ -99,7 +120,7 @@ impl Stage {
     pub async fn client_as(&self, owner: Owner) -> Client {
         match &self.hold {
             Hold::InProcess { closing, .. } => connect(self.service.clone(), owner, None, closing.clone()).await.0,
-            Hold::Process { .. } => panic!("this transport has one owner"),
+            Hold::Process(_) => panic!("this transport has one owner"),
         }
     }
 
@@ -107,7 +128,7 @@ impl Stage {
     pub fn pid(&self) -> Option<u32> {
         match &self.hold {
             Hold::InProcess { .. } => None,
-            Hold::Process { child } => child.as_ref().and_then(Child::id),
+            Hold::Process(server) => server.pid,
         }
     }
 
@@ -240,11 +261,7 @@ impl Stage {
                 }
                 None
             }
-            Hold::Process { child } => {
-                let mut child = child.take()?;
-                let ended = tokio::time::timeout(END, child.wait()).await;
-                ended.unwrap_or_else(|_| panic!("the server ends")).ok()?.code()
-            }
+            Hold::Process(server) => server.wait().await,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sessiond_core::fake::Fake;
 use sessiond_core::{Backend, FixedTargets, Owner, Registry, Service, TargetInfo};
 use sessiond_mcp::{Family, Handler, TextStyle, serve};
@@ -12,7 +13,7 @@ use tokio::io::{duplex, split};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackendKind, Opener, Settings};
+use super::{BackendKind, Ends, Opener, Settings};
 use crate::suite::client::Client;
 use crate::suite::mutant::{Broken, Fault, Hooked};
 use crate::suite::stage::{Hold, OWNER, Stage, target};
@@ -24,12 +25,13 @@ const PIPE: usize = 64 * 1024;
 #[derive(Default)]
 pub(crate) struct InProcess {
     fault: Option<Fault>,
+    ends: Ends,
 }
 
 impl InProcess {
     /// Every stage has this fault.
     pub(crate) fn faulty(fault: Fault) -> Self {
-        Self { fault: Some(fault) }
+        Self { fault: Some(fault), ends: Ends::default() }
     }
 }
 
@@ -58,8 +60,14 @@ impl Opener for InProcess {
         let closing = CancellationToken::new();
         let owner = Owner::management(OWNER);
         let (client, serving) = connect(service.clone(), owner, self.fault, closing.clone()).await;
+        let ending = registry.clone();
+        self.ends.add(async move { ending.shutdown().await });
         let registry = (!matches!(self.fault, Some(Fault::NoEnd))).then_some(registry);
         Stage::new(service, client, Hold::InProcess { registry, closing, serving })
+    }
+
+    fn ends(&self) -> Vec<BoxFuture<'static, ()>> {
+        self.ends.take()
     }
 }
 

@@ -4,10 +4,11 @@ mod in_process;
 mod stdio;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::{BoxFuture, join_all};
 use sessiond_core::{Capabilities, Capability, Limits};
 
 pub(crate) use in_process::connect;
@@ -83,10 +84,27 @@ impl Default for Settings {
     }
 }
 
-/// Opens stages.
+/// Opens stages, and ends what it has opened.
 #[async_trait]
 pub(crate) trait Opener: Send + Sync {
     async fn open(&self, backend: BackendKind, settings: Settings) -> Stage;
+
+    /// The ends of the stages that have been opened, each to be awaited once.
+    fn ends(&self) -> Vec<BoxFuture<'static, ()>>;
+}
+
+/// Ends that are still to come.
+#[derive(Default)]
+pub(crate) struct Ends(Mutex<Vec<BoxFuture<'static, ()>>>);
+
+impl Ends {
+    fn add(&self, end: impl Future<Output = ()> + Send + 'static) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::pin(end));
+    }
+
+    fn take(&self) -> Vec<BoxFuture<'static, ()>> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Where a scenario gets its stages from.
@@ -151,6 +169,11 @@ impl House {
     /// A sessiond with one target, `local`, and default settings.
     pub async fn open(&self) -> Stage {
         self.open_with(Settings::default()).await
+    }
+
+    /// Ends every stage that has been opened, however its scenario came out, so that no process is left behind.
+    pub async fn close(&self) {
+        join_all(self.opener.ends()).await;
     }
 
     /// A sessiond with one target, `local`.

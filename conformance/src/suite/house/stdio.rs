@@ -5,28 +5,30 @@ use std::process::Stdio as Pipe;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use tokio::process::Command;
 
-use super::{BackendKind, Opener, Settings};
+use super::{BackendKind, Ends, Opener, Settings};
 use crate::suite::client::Client;
 use crate::suite::mutant::Fault;
 use crate::suite::remote::Remote;
-use crate::suite::stage::{Hold, Stage};
+use crate::suite::stage::{Hold, Server, Stage};
 
 /// Opens stages by starting the binary.
 pub(crate) struct Stdio {
     server: PathBuf,
     fault: Option<Fault>,
+    ends: Ends,
 }
 
 impl Stdio {
     pub(crate) fn new(server: PathBuf) -> Self {
-        Self { server, fault: None }
+        Self { server, fault: None, ends: Ends::default() }
     }
 
     /// Every stage has this fault.
     pub(crate) fn faulty(server: PathBuf, fault: Fault) -> Self {
-        Self { server, fault: Some(fault) }
+        Self { server, fault: Some(fault), ends: Ends::default() }
     }
 
     /// The settings as the environment variables that overlay a configuration.
@@ -64,6 +66,16 @@ impl Opener for Stdio {
             panic!("the server has no pipes")
         };
         let client = Client::connect(output, input, self.fault).await;
-        Stage::new(Arc::new(Remote::new(client.clone())), client, Hold::Process { child: Some(child) })
+        let child = Server::new(child);
+        let (ending, its_client) = (child.clone(), client.clone());
+        self.ends.add(async move {
+            its_client.close().await;
+            ending.wait().await;
+        });
+        Stage::new(Arc::new(Remote::new(client.clone())), client, Hold::Process(child))
+    }
+
+    fn ends(&self) -> Vec<BoxFuture<'static, ()>> {
+        self.ends.take()
     }
 }
