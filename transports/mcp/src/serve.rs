@@ -1,13 +1,13 @@
 //! Serves one connection: lines of JSON over a reader and a writer, such as standard input and output.
 
-use std::convert::Infallible;
-use std::future::pending;
 use std::io;
 use std::time::Duration;
 
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server_with_ct};
 use rmcp::transport::io::stdio_pipes;
+use sessiond_core::{TaskKind, Tasks};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,9 @@ const LINGER: Duration = Duration::from_millis(500);
 /// grace between asking a command to end and killing it. Then the connection ends whatever they do, because sessions
 /// are to be ended too.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Writes out the answers of one connection.
+const WRITER: TaskKind = TaskKind("mcp.writer");
 
 /// Serves standard input and output until the input ends or the token fires, and every pending call has been
 /// answered or taken back.
@@ -47,11 +50,16 @@ where
     let (ended, closing) = (CancellationToken::new(), CancellationToken::new());
     let (lines, writer) = lines(input, output, ended.clone());
     let handler = handler.on(closing.clone(), lines.flight());
-    let mut broken = None;
-    let writing = async {
-        broken = Some(writer.run().await);
-        pending::<Infallible>().await
-    };
+    // A task, because the runtime looks for events before it comes back to whoever waits for all of this.
+    let tasks = Tasks::new();
+    let (ends, mut broken) = oneshot::channel();
+    let stop = tasks.cancelled();
+    tasks.spawn(WRITER, async move {
+        tokio::select! {
+            error = writer.run() => drop(ends.send(error)),
+            () = stop => {}
+        }
+    });
     let winding_up = async {
         tokio::select! {
             () = ended.cancelled() => {}
@@ -66,8 +74,9 @@ where
         // A child, because the connection's end fires the token that it is given.
         served = converse(handler, lines, shutdown.child_token()) => served,
         () = winding_up => Ok(()),
-        never = writing => match never {},
     };
+    let broken = broken.try_recv().ok();
+    tasks.shutdown(LINGER).await;
     match broken {
         // A reader who goes away is how some clients leave.
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => {

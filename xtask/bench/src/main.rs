@@ -10,6 +10,7 @@
 
 mod client;
 mod inside;
+mod pin;
 mod raw;
 mod report;
 mod rows;

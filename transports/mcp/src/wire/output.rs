@@ -79,12 +79,20 @@ impl Outbox {
 
     /// Counts bytes of an answer from when it is made until it is queued.
     pub(super) fn expect(&self, bytes: u64) {
-        self.level.send_modify(|level| level.coming += bytes);
+        // Nobody waits for less room.
+        self.level.send_if_modified(|level| {
+            level.coming += bytes;
+            false
+        });
     }
 
     /// The end of what [`expect`](Self::expect) began.
     pub(super) fn expect_no_more(&self, bytes: u64) {
-        self.level.send_modify(|level| level.coming = level.coming.saturating_sub(bytes));
+        self.level.send_if_modified(|level| {
+            let had_room = level.has_room();
+            level.coming = level.coming.saturating_sub(bytes);
+            !had_room
+        });
     }
 
     pub(super) fn level(&self) -> Level {

@@ -5,12 +5,13 @@ use serde_json::json;
 
 use super::{Bound, Goal, Measured, Row};
 use crate::client::Client;
+use crate::pin::Pinned;
 use crate::setup::Setup;
 use crate::stats::{Pairs, median_time};
 
 pub(crate) const ROW: Row = Row {
     name: "call",
-    what: "a session_read that returns at once against an empty tool, both over stdio",
+    what: "a session_read that returns at once against an empty tool, both over stdio on one processor",
     unit: "us",
     goal: Goal::Ratio(Bound::AtMost(1.1)),
     measure,
@@ -20,6 +21,7 @@ const ROUNDS: usize = 15;
 const CALLS: usize = 2_000;
 
 fn measure(setup: &Setup) -> Result<Measured> {
+    let _pinned = Pinned::here()?;
     let mut server = setup.server(&[("SHELL", "/bin/sh")])?;
     let start = json!({
         "command": "echo ready; exec cat", "client_token": "local", "wait_ms": 20_000, "until": {"pattern": "ready\r\n"},

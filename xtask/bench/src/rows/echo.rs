@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{Bound, Goal, Measured, Row};
 use crate::client::Client;
 use crate::inside::{ECHO, ECHOED, Inside, READY, TYPED};
+use crate::pin::Pinned;
 use crate::raw::OnPty;
 use crate::setup::Setup;
 use crate::stats::{Pairs, median, median_time};
@@ -45,6 +46,7 @@ fn measure_inside(setup: &Setup) -> Result<Measured> {
 }
 
 fn measure_stdio(setup: &Setup) -> Result<Measured> {
+    let _pinned = Pinned::here()?;
     let mut server = setup.server(&[("SHELL", "/bin/sh")])?;
     let start = json!({
         "command": ECHO, "client_token": "local", "wait_ms": 20_000, "until": {"pattern": READY},
