@@ -26,7 +26,8 @@ impl Usage {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).context("looking at a process")?;
         let mut wakeups = 0;
         for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-            let status = fs::read_to_string(thread?.path().join("status"))?;
+            // A thread may have ended since it was listed.
+            let Ok(status) = fs::read_to_string(thread?.path().join("status")) else { continue };
             wakeups += field::<u64>(&status, "voluntary_ctxt_switches:")?;
         }
         Ok(Self {
