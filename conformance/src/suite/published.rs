@@ -39,3 +39,21 @@ fn plain(schema: &mut Value) {
         plain(items);
     }
 }
+
+/// The properties of a schema, however deep, that have no description.
+pub fn undescribed(schema: &Value) -> Vec<String> {
+    let mut missing = Vec::new();
+    look("", schema, &mut missing);
+    missing
+}
+
+fn look(path: &str, schema: &Value, missing: &mut Vec<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}/{name}");
+        if property["description"].as_str().is_none_or(str::is_empty) {
+            missing.push(path.clone());
+        }
+        look(&path, property, missing);
+        look(&path, &property["items"], missing);
+    }
+}

@@ -8,6 +8,7 @@ use sessiond_core::{Cause, ErrorKind, Wait, decode};
 
 use crate::suite::client::ToolResult;
 use crate::suite::house::{BackendKind, House};
+use crate::suite::published::undescribed;
 use crate::suite::scenario::{Need, Scenario, session};
 use crate::suite::stage::{LONG, Stage, end, for_output, until};
 
@@ -84,21 +85,8 @@ async fn described(house: House) {
             assert!(tool["annotations"][hint].is_boolean(), "{name} has {hint}");
         }
         for schema in ["inputSchema", "outputSchema"] {
-            let mut missing = Vec::new();
-            undescribed(&tool[schema], "", &mut missing);
-            assert_eq!(missing, Vec::<String>::new(), "{name} {schema}");
+            assert_eq!(undescribed(&tool[schema]), Vec::<String>::new(), "{name} {schema}");
         }
-    }
-}
-
-fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let path = format!("{path}/{name}");
-        if property["description"].as_str().is_none_or(str::is_empty) {
-            missing.push(path.clone());
-        }
-        undescribed(property, &path, missing);
-        undescribed(&property["items"], &path, missing);
     }
 }
 

@@ -73,25 +73,11 @@ async fn as_published(house: House) {
     }
 }
 
-/// Whether every property of a schema, however deep, has a description.
-fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let path = format!("{path}/{name}");
-        if property["description"].as_str().is_none_or(str::is_empty) {
-            found.push(path.clone());
-        }
-        undescribed(property, &path, found);
-        undescribed(&property["items"], &path, found);
-    }
-}
-
 async fn management(house: House) {
     let stage = house.open().await;
     let listed = tool(&stage, "session_read").await;
     assert_eq!(listed["inputSchema"]["required"], json!(["session_id", "client_token"]));
-    let mut missing = Vec::new();
-    undescribed(&listed["inputSchema"], "", &mut missing);
-    assert_eq!(missing, Vec::<String>::new());
+    assert_eq!(published::undescribed(&listed["inputSchema"]), Vec::<String>::new());
     for (name, default) in [("cursor", 0), ("wait_ms", 0)] {
         assert_eq!(listed["inputSchema"]["properties"][name]["default"], default, "{name}");
     }
