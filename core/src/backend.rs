@@ -1,16 +1,17 @@
 //! The traits that an adapter implements. Each rule is a bullet, and the shared suite proves each for every adapter.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::call::Call;
 use crate::capability::{Capabilities, Capability};
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, ErrorKind, Result, shown};
 use crate::id::{NativeId, TargetName};
 use crate::output::OutputSink;
+use crate::owner::Owner;
 use crate::spec::{CommandSpec, SessionSpec, Signal, WindowSize};
 
 /// The targets of this server: fixed by the configuration, or found on demand.
@@ -47,6 +48,24 @@ pub struct TargetInfo {
     pub client_id: String,
     /// The kind of adapter that reaches it: `pty`, `ssh`, `agent-platform`, `fake`.
     pub backend: &'static str,
+    /// Where it comes from, when it is a host: a target that is reached over a connection.
+    pub host: Option<HostInfo>,
+}
+
+impl TargetInfo {
+    /// A target with one device, of the target's name; no host.
+    pub fn new(name: TargetName, backend: &'static str) -> Self {
+        Self { client_id: name.to_string(), name, backend, host: None }
+    }
+}
+
+/// What is told of a host before anybody connects to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostInfo {
+    /// The operator's words for it.
+    pub description: Option<String>,
+    /// Who names it: `configuration`, or the path of the client configuration that does.
+    pub source: String,
 }
 
 /// Whether a target can run something now.
@@ -125,9 +144,89 @@ pub trait Backend: Send + Sync {
     /// As for [`start_session`](Self::start_session).
     async fn run_command(&self, cx: &Call, spec: CommandSpec, out: OutputSink) -> Result<Box<dyn Command>>;
 
+    /// The connections to this target, where it is reached over some: such a target is a host.
+    fn connections(&self) -> Option<&dyn Connections> {
+        None
+    }
+
     /// Ends whatever this backend still has running, also what outlived its process, and all of its own tasks.
     /// Returns when that is done, after little more than `grace` at the latest.
     async fn shutdown(&self, grace: Duration);
+}
+
+/// The connections to one host. Every owner has its own; none is shared between two.
+///
+/// - Whatever is started connects first where it must; connecting is never somebody's duty.
+/// - A lost connection ends what ran on it as [`Exit::Lost`](crate::Exit::Lost), and the next call makes another.
+/// - A period begins when an owner goes from no living connection to one, and has a number that no other has had.
+#[async_trait]
+pub trait Connections: Send + Sync {
+    /// Connects the call's owner, or makes sure that its connection still answers.
+    ///
+    /// # Errors
+    /// `permission_denied` when the host's key or our login is refused, `unavailable` when it cannot be reached.
+    async fn connect(&self, cx: &Call) -> Result<ConnectionFacts>;
+
+    /// How the owner's connections stand; `None` when it has never tried to connect.
+    fn status(&self, owner: &Owner) -> Option<ConnectionStatus>;
+
+    /// The number of the owner's latest period; `None` before the first.
+    fn period(&self, owner: &Owner) -> Option<u64>;
+
+    /// Closes the owner's connections, once nothing of its own runs on them. Returns whether there was one.
+    async fn disconnect(&self, cx: &Call) -> bool;
+}
+
+/// What is known of a connection that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionFacts {
+    /// The address that was dialled, as it was named.
+    pub host: String,
+    /// The account there.
+    pub user: String,
+    /// The port.
+    pub port: u16,
+    /// The operating system, as `uname -s` in lower case.
+    pub os: Option<String>,
+    /// What the server says of itself.
+    pub server_version: String,
+    /// The host's key.
+    pub host_key: HostKey,
+    /// The method that let us in: `publickey`, `password`, and so on; several with a comma where several were asked
+    /// for.
+    pub auth_method: String,
+    /// The hosts in between, in the order of the way.
+    pub hops: Vec<String>,
+}
+
+/// The key by which a host was recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostKey {
+    /// The algorithm's name, `ssh-ed25519` and the like.
+    pub kind: String,
+    /// `SHA256:` and the digest in base 64 without padding.
+    pub fingerprint: String,
+    /// What vouches for it: the file and line that knows it.
+    pub verified_by: String,
+}
+
+/// How an owner's connections to a host stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionStatus {
+    /// The address, as it is dialled; the target's name until that is known.
+    pub host: String,
+    /// The account there, once that is known.
+    pub user: Option<String>,
+    /// The port, once that is known.
+    pub port: Option<u16>,
+    /// Whether one stands.
+    pub connected: bool,
+    /// Since when.
+    pub since: Option<SystemTime>,
+    /// Channels that are open.
+    pub channels: usize,
+    /// Why the latest one broke or did not come about.
+    pub last_error: Option<String>,
 }
 
 /// What both kinds of running things have in common.
@@ -173,6 +272,8 @@ pub struct Facts {
     pub pid: Option<u32>,
     /// The backend's own name for it.
     pub native_id: Option<NativeId>,
+    /// The period of [`Connections`] in which it was started, on a host.
+    pub period: Option<u64>,
 }
 
 /// The outcome of a stop.
@@ -244,13 +345,53 @@ impl Targets for FixedTargets {
     }
 
     async fn resolve(&self, name: &TargetName) -> Result<ResolvedTarget> {
-        self.0.iter().find(|target| target.info.name == *name).cloned().ok_or_else(|| {
-            let name = shown(name.as_str());
-            Error::not_found(format!("there is no target \"{name}\": list_clients shows the client_token of each"))
-        })
+        self.0.iter().find(|target| target.info.name == *name).cloned().ok_or_else(|| no_target(name))
     }
 
     async fn shutdown(&self, grace: Duration) {
         futures_util::future::join_all(self.0.iter().map(|target| target.backend.shutdown(grace))).await;
     }
+}
+
+/// Several sources of targets as one. Where two know a name, the earlier one has it.
+pub struct JoinedTargets(Vec<Arc<dyn Targets>>);
+
+impl JoinedTargets {
+    /// These, in this order.
+    pub fn new(sources: Vec<Arc<dyn Targets>>) -> Self {
+        Self(sources)
+    }
+}
+
+#[async_trait]
+impl Targets for JoinedTargets {
+    fn list(&self) -> Vec<TargetInfo> {
+        let mut all: Vec<TargetInfo> = Vec::new();
+        for info in self.0.iter().flat_map(|source| source.list()) {
+            if !all.iter().any(|known| known.name == info.name) {
+                all.push(info);
+            }
+        }
+        all
+    }
+
+    async fn resolve(&self, name: &TargetName) -> Result<ResolvedTarget> {
+        let mut missing = no_target(name);
+        for source in &self.0 {
+            match source.resolve(name).await {
+                Err(error) if error.kind() == ErrorKind::NotFound => missing = error,
+                resolved => return resolved,
+            }
+        }
+        Err(missing)
+    }
+
+    async fn shutdown(&self, grace: Duration) {
+        futures_util::future::join_all(self.0.iter().map(|source| source.shutdown(grace))).await;
+    }
+}
+
+fn no_target(name: &TargetName) -> Error {
+    let name = shown(name.as_str());
+    Error::not_found(format!("there is no target \"{name}\": list_clients shows the client_token of each"))
 }

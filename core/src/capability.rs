@@ -22,12 +22,22 @@ pub enum Capability {
     Resize,
     /// Send named signals.
     Signals,
+    /// The target is a host: it is reached over connections that callers can see, make and close.
+    Connections,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 7] =
-        [Self::Sessions, Self::Commands, Self::Attach, Self::Write, Self::Eof, Self::Resize, Self::Signals];
+    pub const ALL: [Self; 8] = [
+        Self::Sessions,
+        Self::Commands,
+        Self::Attach,
+        Self::Write,
+        Self::Eof,
+        Self::Resize,
+        Self::Signals,
+        Self::Connections,
+    ];
 
     /// The name in messages and reports.
     pub const fn as_str(self) -> &'static str {
@@ -39,6 +49,7 @@ impl Capability {
             Self::Eof => "eof",
             Self::Resize => "resize",
             Self::Signals => "signals",
+            Self::Connections => "connections",
         }
     }
 }
@@ -53,6 +64,7 @@ fn refusal(capability: Capability) -> String {
         Capability::Eof => ("cannot tell a program that its input has ended", "stop the session instead"),
         Capability::Resize => ("has no terminals whose size can be changed", "go on with the size as it is"),
         Capability::Signals => ("takes no signals", "stop the session instead"),
+        Capability::Connections => ("is no host", "execute_command and session_start take it"),
     };
     format!("this target {lack}: {instead}")
 }

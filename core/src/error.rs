@@ -71,6 +71,14 @@ impl fmt::Display for ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: String,
+    reason: Option<Reason>,
+}
+
+/// What lies behind an error, where a caller may treat it apart from others of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The working directory does not exist on the target; nothing was started.
+    NoSuchDirectory,
 }
 
 /// The result of every fallible operation of the core.
@@ -90,7 +98,7 @@ macro_rules! constructors {
 impl Error {
     /// An error of any kind; the named constructors read better where the kind is known.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), reason: None }
     }
 
     constructors! {
@@ -103,6 +111,17 @@ impl Error {
         timed_out => TimedOut,
         permission_denied => PermissionDenied,
         internal => Internal,
+    }
+
+    /// The same error with what lies behind it.
+    pub fn because(mut self, reason: Reason) -> Self {
+        self.reason = Some(reason);
+        self
+    }
+
+    /// What lies behind it, where that is told apart.
+    pub fn reason(&self) -> Option<Reason> {
+        self.reason
     }
 
     /// What a caller branches on.

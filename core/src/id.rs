@@ -48,6 +48,19 @@ impl fmt::Debug for SessionId {
     }
 }
 
+/// The number of a command that is kept on a host: positive, and never used twice by one server.
+///
+/// The first one is random for each life of the server, then they grow (CO32), so that a number of an earlier life
+/// meets nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(pub u64);
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// The text is no session id. Callers see the same not-found as for an id that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSessionId;

@@ -35,16 +35,17 @@ mod wait;
 pub mod fake;
 
 pub use backend::{
-    Availability, Backend, Command, Facts, FixedTargets, Machine, Process, ResolvedTarget, Session, SignalTarget,
-    Stopped, TargetInfo, TargetStatus, Targets, Written,
+    Availability, Backend, Command, ConnectionFacts, ConnectionStatus, Connections, Facts, FixedTargets, HostInfo,
+    HostKey, JoinedTargets, Machine, Process, ResolvedTarget, Session, SignalTarget, Stopped, TargetInfo, TargetStatus,
+    Targets, Written,
 };
 pub use call::{Call, Progress};
 pub use capability::{Capabilities, Capability};
-pub use error::{Error, ErrorKind, Result, shown};
-pub use id::{NativeId, NoSessionId, SessionId, TargetName};
+pub use error::{Error, ErrorKind, Reason, Result, shown};
+pub use id::{Handle, NativeId, NoSessionId, SessionId, TargetName};
 pub use keys::Key;
 pub use output::{Cause, Cursor, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode};
-pub use owner::{Access, Owner, not_found};
+pub use owner::{Access, Owner, no_such_command, not_found};
 pub use pattern::Pattern;
 pub use registry::{Limits, Registry};
 pub use service::*;

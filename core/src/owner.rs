@@ -84,3 +84,12 @@ pub fn not_found() -> Error {
          session_list shows yours",
     )
 }
+
+/// The one answer for every command that is not there for this caller (CO32): unknown, expired, forgotten, foreign, or
+/// of an earlier connection to its host. It tells them apart for nobody.
+pub fn no_such_command() -> Error {
+    Error::not_found(
+        "no such command here: handle_id never was, has expired or been cleared, is another's, or its host has been \
+         connected anew since; ssh_cmd_history shows yours",
+    )
+}

@@ -22,6 +22,33 @@ const SEARCH_STEP: usize = 512;
 /// What was there when a call came is searched even when no time is left, but not for longer than this.
 const SEARCH_SLACK: Duration = Duration::from_secs(1);
 
+/// How long somebody waits for a process to come to its end.
+pub(crate) struct Patience {
+    /// Not longer than this.
+    pub(crate) until: Instant,
+    /// Nor while it has printed nothing for so long.
+    pub(crate) silence: Option<Duration>,
+}
+
+impl Patience {
+    /// Until a moment, whatever is printed.
+    pub(crate) fn until(until: Instant) -> Self {
+        Self { until, silence: None }
+    }
+}
+
+/// What ended the wait for a process's end.
+pub(crate) enum Settled {
+    /// It has ended.
+    Ended(End),
+    /// It was to be stopped for this reason, and lives for all that is known.
+    GaveUp(Reason),
+    /// It has printed nothing for long enough.
+    Silent,
+    /// The time was up.
+    Late,
+}
+
 impl OutputLog {
     /// Reads from `from` on once the condition of `wait` is met, its time is up, or the call is taken back.
     ///
@@ -33,7 +60,11 @@ impl OutputLog {
     pub async fn read_when(&self, cx: &Call, stream: Stream, from: Cursor, wait: &Wait) -> Result<Read> {
         let max = wait.max_bytes.unwrap_or(usize::MAX);
         let mut condition = Condition::new(stream, from, max, wait.until.as_ref())?;
-        let fired = self.wait(cx, &mut condition, wait).await?;
+        // Most reads find what they want: they need no subscription, and not the room for the state of a wait.
+        let fired = match self.with(|state| condition.look(state))? {
+            Look::Fired(fired) => fired,
+            look => Box::pin(self.wait(cx, &mut condition, wait, look)).await?,
+        };
         let to = condition.matched.map(Cursor);
         Ok(Read { slice: self.read(stream, from, max, to)?, fired })
     }
@@ -49,28 +80,58 @@ impl OutputLog {
         }
     }
 
-    /// Waits for the end, or until a stop has given up; then tells why it was stopped. `report` hears how much output
+    /// Waits for the end, until a stop has given up, or as long as the patience lasts. `report` hears how much output
     /// there is.
-    pub(crate) async fn settled(&self, report: impl Fn(u64)) -> Result<End, Reason> {
+    pub(crate) async fn settled(&self, patience: Patience, report: impl Fn(u64)) -> Settled {
         let mut level = self.subscribe();
+        let mut quiet = Quiet { since: Instant::now(), end: 0, time: patience.silence };
         loop {
             {
                 let state = level.borrow_and_update();
                 match state.life() {
-                    Life::Ended(end) => return Ok(end.clone()),
-                    Life::Stopping { reason, exit: None, confirmed: Some(false) } => return Err(*reason),
+                    Life::Ended(end) => return Settled::Ended(end.clone()),
+                    Life::Stopping { reason, exit: None, confirmed: Some(false) } => return Settled::GaveUp(*reason),
                     Life::Running | Life::Stopping { .. } => report(state.printed()),
                 }
+                quiet.observe(state.printed());
             }
-            next(&mut level).await;
+            let now = Instant::now();
+            if quiet.is_over(now) {
+                return Settled::Silent;
+            }
+            if now >= patience.until {
+                return Settled::Late;
+            }
+            let until = quiet.at().map_or(patience.until, |at| at.min(patience.until));
+            tokio::select! {
+                () = next(&mut level) => {}
+                () = sleep_until(until) => {}
+            }
         }
     }
 
-    async fn wait(&self, cx: &Call, condition: &mut Condition<'_>, wait: &Wait) -> Result<Fired> {
+    /// Waits until the process is gone, also while its end waits for the outcome of a stop, at most until `until`.
+    /// Returns whether it is.
+    pub(crate) async fn gone(&self, until: Instant) -> bool {
+        let mut level = self.subscribe();
+        loop {
+            if matches!(level.borrow_and_update().life(), Life::Ended(_) | Life::Stopping { exit: Some(_), .. }) {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            tokio::select! {
+                () = next(&mut level) => {}
+                () = sleep_until(until) => {}
+            }
+        }
+    }
+
+    /// Waits after a first look that has not fired.
+    async fn wait(&self, cx: &Call, condition: &mut Condition<'_>, wait: &Wait, mut look: Look) -> Result<Fired> {
         let started = Instant::now();
         let deadline = after(started, wait.time).min(cx.deadline);
-        // Most reads find what they want and need no subscription.
-        let mut look = self.with(|state| condition.look(state))?;
         let there_at_first = condition.end;
         let mut level: Option<watch::Receiver<State>> = None;
         let mut quiet =

@@ -202,7 +202,7 @@ impl Pty {
         let started = stat::now();
         let mut children = kit.children()?;
         let fresh = terminal::open(spec.size).map_err(|error| error::refused("opening a terminal", &error))?;
-        let master = sys::watch(fresh.master, Interest::READABLE | Interest::WRITABLE)
+        let master = sys::watch(fresh.master, Interest::READABLE)
             .map_err(|error| error::refused("watching a terminal", &error))?;
         let master = Arc::new(master);
         let leader = launch

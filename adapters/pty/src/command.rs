@@ -36,7 +36,7 @@ impl PtyCommand {
 #[async_trait]
 impl Process for PtyCommand {
     fn facts(&self) -> Facts {
-        Facts { pid: Some(self.running.group.leader.as_raw_pid().unsigned_abs()), native_id: None }
+        Facts { pid: Some(self.running.group.leader.as_raw_pid().unsigned_abs()), native_id: None, period: None }
     }
 
     async fn signal(&self, _cx: &Call, which: Signal, to: SignalTarget) -> Result<()> {

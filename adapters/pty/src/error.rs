@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
-use sessiond_core::{Error, ErrorKind};
+use sessiond_core::{Error, ErrorKind, Reason};
 
 /// Why a launch failed. The system reports one error for every step of a start, so each step is looked at again.
 pub(crate) fn launch(error: &io::Error, shell: &Path, directory: &Path) -> Error {
@@ -44,9 +44,8 @@ pub(crate) fn wrong_directory(directory: &Path) -> Option<Error> {
             )));
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Some(Error::failed_precondition(format!(
-                "there is no directory {shown}: create it, or name another in cwd"
-            )));
+            let missing = format!("there is no directory {shown}: create it, or name another in cwd");
+            return Some(Error::failed_precondition(missing).because(Reason::NoSuchDirectory));
         }
         Err(error) => {
             return Some(Error::failed_precondition(format!(

@@ -40,6 +40,8 @@ pub(crate) enum Turn {
 }
 
 /// Reads a terminal into the sink for a while, and tells how much. No buffer outlives the call.
+///
+/// Where nothing is there (any more), the kernel waits for its worker before it says so, on this thread.
 pub(crate) fn read_terminal(from: &OwnedFd, sink: &mut OutputSink) -> (Turn, u64) {
     read_turn(from, sink, Stream::Stdout, &mut [MaybeUninit::uninit(); TERMINAL_READ])
 }
@@ -54,20 +56,50 @@ fn read_turn(from: &OwnedFd, sink: &mut OutputSink, stream: Stream, buffer: &mut
     let began = Instant::now();
     let mut bytes = 0;
     loop {
-        match rustix::io::read(from, &mut *buffer) {
-            Ok(([], _)) => return (Turn::HungUp, bytes),
-            Ok((read, _)) => {
-                sink.push(stream, read);
-                bytes += read.len() as u64;
+        match read(from, sink, stream, buffer) {
+            Got::Bytes(count) => {
+                bytes += count as u64;
                 if began.elapsed() >= TURN {
                     return (Turn::More, bytes);
                 }
             }
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return (Turn::Empty, bytes),
-            // EIO: on Linux a terminal that nobody holds says so. Whatever else it is, nothing more comes.
-            Err(_) => return (Turn::HungUp, bytes),
+            Got::Nothing => return (Turn::Empty, bytes),
+            Got::End => return (Turn::HungUp, bytes),
         }
+    }
+}
+
+/// Reads once what a terminal in the event queue has. That is all there is unless it fills the buffer, and the queue
+/// tells of whatever comes later; asking until there is nothing would make this thread wait for the kernel's worker,
+/// and with it everybody whose turn is next.
+fn read_ready(from: &OwnedFd, sink: &mut OutputSink) -> Turn {
+    match read(from, sink, Stream::Stdout, &mut [MaybeUninit::uninit(); TERMINAL_READ]) {
+        Got::Bytes(TERMINAL_READ) => Turn::More,
+        Got::Bytes(_) | Got::Nothing => Turn::Empty,
+        Got::End => Turn::HungUp,
+    }
+}
+
+/// What one read gave.
+enum Got {
+    Bytes(usize),
+    Nothing,
+    End,
+}
+
+fn read(from: &OwnedFd, sink: &mut OutputSink, stream: Stream, buffer: &mut [MaybeUninit<u8>]) -> Got {
+    loop {
+        return match rustix::io::read(from, &mut *buffer) {
+            Ok(([], _)) => Got::End,
+            Ok((bytes, _)) => {
+                sink.push(stream, bytes);
+                Got::Bytes(bytes.len())
+            }
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => Got::Nothing,
+            // EIO: on Linux a terminal that nobody holds says so. Whatever else it is, nothing more comes.
+            Err(_) => Got::End,
+        };
     }
 }
 
@@ -109,7 +141,7 @@ async fn until_exit(running: &Running, mut terminal: Arc<Watched>, sink: &mut Ou
             exit = leader_exit(pid, &leader) => return exit,
             ready = readable(&terminal) => match ready {
                 Ok(mut ready) => {
-                    let (turn, _) = read_terminal(ready.get_inner(), sink);
+                    let turn = read_ready(ready.get_inner(), sink);
                     if turn == Turn::Empty {
                         ready.clear_ready();
                     }
@@ -151,7 +183,7 @@ async fn after_hang_up(running: &Running, leader: &Watched, terminal: &Watched) 
         return AfterHangUp::Exited(exit);
     }
     let revived = terminal::hold(terminal.get_ref()).and_then(|(held, again)| {
-        let again = sys::watch(again, Interest::READABLE | Interest::WRITABLE)?;
+        let again = sys::watch(again, Interest::READABLE)?;
         Ok((Arc::new(again), held))
     });
     match revived {

@@ -45,7 +45,7 @@ impl PtySession {
 #[async_trait]
 impl Process for PtySession {
     fn facts(&self) -> Facts {
-        Facts { pid: Some(self.running.group.leader.as_raw_pid().unsigned_abs()), native_id: None }
+        Facts { pid: Some(self.running.group.leader.as_raw_pid().unsigned_abs()), native_id: None, period: None }
     }
 
     async fn signal(&self, _cx: &Call, which: Signal, to: SignalTarget) -> Result<()> {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use sessiond_core::{Call, Error, Result, Written};
+use tokio::io::Interest;
 use tokio::time::Instant;
 
 use crate::line::{Discipline, Pending};
 use crate::running::Watched;
-use crate::{clock, error};
+use crate::{clock, error, sys};
 
 /// Writes all of `input`, as the program takes it.
 ///
@@ -25,7 +26,7 @@ pub(crate) async fn all(
     // Refused as a whole or not at all.
     let before = *lock(pending);
     let behind = before.after(input, &Discipline::of(terminal.get_ref())?)?;
-    let mut writing = Writing { terminal, pending, rest: input, written: 0, behind };
+    let mut writing = Writing { terminal, pending, rest: input, written: 0, behind, watched: None };
     let mut patience = clock::after(stall);
     loop {
         let tried = Instant::now();
@@ -65,6 +66,8 @@ struct Writing<'a> {
     written: u64,
     /// What is pending behind all of it, if it goes in one piece.
     behind: Pending,
+    /// The terminal once more, in the event queue for its room; only once it has been full.
+    watched: Option<Watched>,
 }
 
 enum Step {
@@ -122,9 +125,21 @@ impl<'a> Writing<'a> {
 
     /// Waits for room. A terminal that has hung up counts as writable for ever, which is no room: waiting for it would
     /// never yield to anybody.
-    async fn room(&self) -> Result<Room> {
-        let watched = self.terminal.writable().await;
-        let mut ready = watched.map_err(|error| error::refused("watching the terminal", &error))?;
+    ///
+    /// A terminal says that it has room whenever its program has read something. So it is watched for that through a
+    /// descriptor that only a write which waits has: whoever waits for output would be woken once in vain otherwise,
+    /// which can cost as much as all the rest of an echo.
+    async fn room(&mut self) -> Result<Room> {
+        let watching = |error| error::refused("watching the terminal", &error);
+        let watched = match self.watched.take() {
+            Some(watched) => watched,
+            None => {
+                let again = self.terminal.get_ref().try_clone().map_err(watching)?;
+                sys::watch(again, Interest::WRITABLE).map_err(watching)?
+            }
+        };
+        let watched = self.watched.insert(watched);
+        let mut ready = watched.writable().await.map_err(watching)?;
         if ready.ready().is_write_closed() {
             return Ok(Room::Never);
         }

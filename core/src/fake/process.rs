@@ -8,17 +8,21 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::links::{Link, Loss};
 use super::script::{Script, Statement};
 use super::terminal::Input;
 use crate::backend::{Command, Facts, Process, Session, SignalTarget, Stopped, Written};
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::output::{Exit, OutputSink, Stream};
-use crate::spec::{Signal, WindowSize};
+use crate::spec::{Invocation, Signal, WindowSize};
 use crate::task::{TaskKind, Tasks};
 
 /// Carries out one script.
 const SCRIPT: TaskKind = TaskKind("fake.script");
+
+/// Where a script runs that is not told.
+const HOME: &str = "/home/fake";
 
 /// How long a write waits for a program that does not read.
 const WRITE_STALL: Duration = Duration::from_secs(5);
@@ -27,15 +31,18 @@ const WRITE_STALL: Duration = Duration::from_secs(5);
 pub(super) struct Surroundings {
     input: Input,
     size: Option<WindowSize>,
+    invocation: Invocation,
+    /// The connection that it runs on, where the fake is a host.
+    link: Option<Link>,
 }
 
 impl Surroundings {
-    pub(super) fn terminal(size: WindowSize) -> Self {
-        Self { input: Input::open(), size: Some(size) }
+    pub(super) fn terminal(size: WindowSize, invocation: Invocation, link: Option<Link>) -> Self {
+        Self { input: Input::open(), size: Some(size), invocation, link }
     }
 
-    pub(super) fn pipes(stdin: &[u8]) -> Self {
-        Self { input: Input::whole(stdin), size: None }
+    pub(super) fn pipes(stdin: &[u8], invocation: Invocation, link: Option<Link>) -> Self {
+        Self { input: Input::whole(stdin), size: None, invocation, link }
     }
 }
 
@@ -54,6 +61,7 @@ struct State {
 /// A running script.
 pub(super) struct FakeProcess {
     pid: u32,
+    period: Option<u64>,
     input: Input,
     state: watch::Sender<State>,
     /// The output goes through here too, so that what is typed is echoed.
@@ -67,6 +75,8 @@ struct Runner {
     state: watch::Sender<State>,
     out: Arc<Mutex<Option<OutputSink>>>,
     terminal: bool,
+    invocation: Invocation,
+    link: Option<Link>,
     status: i32,
 }
 
@@ -74,12 +84,16 @@ impl FakeProcess {
     pub(super) fn start(pid: u32, script: Script, around: Surroundings, out: OutputSink, tasks: &Tasks) -> Self {
         let state = watch::Sender::new(State { size: around.size, ..State::default() });
         let out = Arc::new(Mutex::new(Some(out)));
+        let period = around.link.as_ref().map(|link| link.period);
+        let mut channel = around.link.as_ref().map(Link::channel);
         let runner = Runner {
             pid,
             input: around.input.clone(),
             state: state.clone(),
             out: out.clone(),
             terminal: around.size.is_some(),
+            invocation: around.invocation,
+            link: around.link,
             status: 0,
         };
         let cancelled = tasks.cancelled();
@@ -88,12 +102,13 @@ impl FakeProcess {
             let mut level = runner.state.subscribe();
             let exit = tokio::select! {
                 exit = runner.run(script) => exit,
+                why = broken(&mut channel) => Some(Exit::Lost(why)),
                 signal = fatal(&mut level) => Some(Exit::Signaled(signal.name().to_owned())),
                 () = cancelled => Some(Exit::Signaled(Signal::Kill.name().to_owned())),
             };
             runner.end(exit);
         });
-        Self { pid, input: around.input, state, out }
+        Self { pid, period, input: around.input, state, out }
     }
 
     fn living(&self) -> Result<()> {
@@ -134,6 +149,16 @@ async fn fatal(level: &mut watch::Receiver<State>) -> Signal {
     level.wait_for(|state| state.fatal.is_some()).await.ok().and_then(|state| state.fatal).unwrap_or(Signal::Kill)
 }
 
+/// Waits until the connection breaks; where there is none, for ever.
+async fn broken(channel: &mut Option<watch::Receiver<Option<Loss>>>) -> String {
+    if let Some(level) = channel
+        && let Ok(why) = level.wait_for(Option::is_some).await
+    {
+        return why.as_ref().map_or("", Loss::as_str).to_owned();
+    }
+    std::future::pending().await
+}
+
 fn with_sink(out: &Mutex<Option<OutputSink>>, act: impl FnOnce(&mut OutputSink)) {
     if let Some(sink) = out.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         act(sink);
@@ -162,7 +187,14 @@ impl Runner {
                 self.status = if bytes.starts_with(b"sh: ") { 127 } else { 0 };
                 self.print(stream, &bytes);
             }
-            Statement::Repeat { byte, count } => self.print(Stream::Stdout, &vec![byte; count]),
+            Statement::PrintVariable(stream, name) => {
+                self.print(stream, format!("{}\n", self.variable(&name)).as_bytes());
+            }
+            Statement::PrintDirectory(stream) => {
+                let directory = self.invocation.cwd.as_deref().unwrap_or(HOME);
+                self.print(stream, format!("{directory}\n").as_bytes());
+            }
+            Statement::Repeat { stream, byte, count } => self.print(stream, &vec![byte; count]),
             Statement::Sleep(seconds) => sleep(Duration::from_secs_f64(seconds.max(0.0))).await,
             Statement::Status(status) => self.status = status,
             Statement::Cat => {
@@ -178,6 +210,12 @@ impl Runner {
             Statement::Trap(signal) => self.state.send_modify(|state| state.trapped.push(signal)),
             Statement::Leave => self.state.send_modify(|state| state.descendants.push(self.pid + 1_000_000)),
             Statement::Lose(bytes) => with_sink(&self.out, |sink| sink.lost(Stream::Stdout, bytes)),
+            Statement::Disconnect => {
+                if let Some(link) = &self.link {
+                    link.end(Loss::Cut);
+                }
+                std::future::pending().await
+            }
             Statement::Unkillable => self.state.send_modify(|state| state.unkillable = true),
             Statement::Exit(_)
             | Statement::Kill(_)
@@ -186,6 +224,14 @@ impl Runner {
             | Statement::Fail(_)
             | Statement::Hang => {}
         }
+    }
+
+    fn variable(&self, name: &str) -> String {
+        if name.is_empty() {
+            return self.pid.to_string();
+        }
+        let mut given = self.invocation.env.iter().rev();
+        given.find(|(given, _)| given == name).map(|(_, value)| value.clone()).unwrap_or_default()
     }
 
     /// Prints as a terminal shows it, or as a pipe carries it.
@@ -221,7 +267,7 @@ fn shown(bytes: &[u8]) -> Vec<u8> {
 #[async_trait]
 impl Process for FakeProcess {
     fn facts(&self) -> Facts {
-        Facts { pid: Some(self.pid), native_id: None }
+        Facts { pid: Some(self.pid), native_id: None, period: self.period }
     }
 
     async fn signal(&self, _cx: &Call, signal: Signal, _to: SignalTarget) -> Result<()> {

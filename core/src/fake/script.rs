@@ -12,7 +12,14 @@ pub(super) struct Script(Vec<Statement>);
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Statement {
     Print(Stream, Vec<u8>),
-    Repeat { byte: u8, count: usize },
+    /// Prints a variable; `$` is the process id.
+    PrintVariable(Stream, String),
+    PrintDirectory(Stream),
+    Repeat {
+        stream: Stream,
+        byte: u8,
+        count: usize,
+    },
     Sleep(f64),
     Exit(i32),
     Status(i32),
@@ -26,6 +33,7 @@ pub(super) enum Statement {
     Hang,
     Lose(u64),
     Lost(String),
+    Disconnect,
     Drop,
     Unkillable,
 }
@@ -91,6 +99,10 @@ fn statement(words: &[String]) -> Result<Statement> {
     let rest = |from: usize| words.get(from..).unwrap_or_default().join(" ");
     Ok(match words.as_slice() {
         [.., "&"] => Statement::Leave,
+        ["echo", name] if name.len() > 1 && name.starts_with('$') => {
+            Statement::PrintVariable(stream, name.trim_start_matches('$').to_owned())
+        }
+        ["pwd"] => Statement::PrintDirectory(stream),
         ["echo", ..] => Statement::Print(stream, format!("{}\n", rest(1)).into_bytes()),
         ["printf", text] => Statement::Print(stream, unescape(text)),
         ["seq", first, last] => {
@@ -98,7 +110,7 @@ fn statement(words: &[String]) -> Result<Statement> {
             let lines: String = (first..=last).map(|line| format!("{line}\n")).collect();
             Statement::Print(stream, lines.into_bytes())
         }
-        ["head", "-c", count, "/dev/zero"] => Statement::Repeat { byte: 0, count: number(count)? },
+        ["head", "-c", count, "/dev/zero"] => Statement::Repeat { stream, byte: 0, count: number(count)? },
         ["sleep", seconds] => Statement::Sleep(number(seconds)?),
         ["exit"] => Statement::Exit(0),
         ["exit", code] => Statement::Exit(number(code)?),
@@ -113,6 +125,7 @@ fn statement(words: &[String]) -> Result<Statement> {
         [":hang"] => Statement::Hang,
         [":lose", count] => Statement::Lose(number(count)?),
         [":lost", ..] => Statement::Lost(rest(1)),
+        [":disconnect"] => Statement::Disconnect,
         [":drop"] => Statement::Drop,
         [":unkillable"] => Statement::Unkillable,
         [name, ..] => Statement::Print(Stream::Stderr, format!("sh: {name}: not found\n").into_bytes()),

@@ -237,6 +237,15 @@ impl OutputLog {
         });
     }
 
+    /// Takes back a stop that has no outcome and wants none: what has ended meanwhile has ended by itself.
+    pub(crate) fn retract_stop(&self) {
+        self.advance(|life| match life {
+            Life::Stopping { exit: Some(exit), .. } => Life::Ended(End { exit, cause: Cause::Own }),
+            Life::Stopping { exit: None, .. } => Life::Running,
+            life => life,
+        });
+    }
+
     /// One step of the lifecycle. Entering the end gives unused memory back and runs the hook first.
     fn advance(&self, step: impl FnOnce(Life) -> Life) {
         self.state.send_modify(|state| {

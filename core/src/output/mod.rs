@@ -7,12 +7,14 @@
 //! - `log`: the log itself, its lifecycle, and what readers may ask of it
 //! - `stream`: one stream's kept bytes, its gaps and its retention
 //! - `lines`: line numbers over the same bytes
+//! - `excerpt`: lines by their numbers, and the newest output
 //! - `sink`: the writing end
 //! - `end`: how a process ended
 //! - `utf8`: characters at the edges of a cut
 //! - `modes`: what the program has told the terminal, as far as keys depend on it
 
 mod end;
+mod excerpt;
 mod lines;
 mod log;
 mod modes;

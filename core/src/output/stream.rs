@@ -176,12 +176,40 @@ impl StreamLog {
         self.lines.total(self.end)
     }
 
-    /// The number of the first line that is kept from its beginning, or the only, cut one.
+    /// The number of the first line that is kept from its beginning; where none is, that of the last, cut one.
     pub(crate) fn first_line(&self) -> u64 {
-        let first = self.lines.first();
-        let whole = self.start == 0 || self.before.last() == Some(&b'\n');
-        let cut = first.newlines + 1;
-        if whole || self.lines.newlines() == first.newlines { cut } else { cut + 1 }
+        let cut = self.lines.first().newlines + 1;
+        if self.begins_a_line() || self.line_count() <= cut { cut } else { cut + 1 }
+    }
+
+    /// The bytes of at most `count` lines from line `first` on, terminators included. Empty when `first` is not kept.
+    pub(crate) fn lines(&self, first: u64, count: u64) -> [&[u8]; 2] {
+        let Some(from) = self.line_start(first) else { return [&[], &[]] };
+        let to = self.line_start(first.saturating_add(count)).unwrap_or(self.end);
+        ring(&self.kept, self.index(from), self.index(to))
+    }
+
+    /// The newest bytes, at most `max`, from a line's beginning on; of a longer last line its newest ones, from a
+    /// character's beginning on. With the cursor at which they begin.
+    pub(crate) fn tail(&self, max: usize) -> (u64, [&[u8]; 2]) {
+        let end = self.kept.len();
+        let from = end.saturating_sub(max);
+        let near = ring(&self.kept, from.saturating_sub(MAX_TAIL), from).concat();
+        let before = [&self.before[..], &near].concat();
+        let index = if from == 0 && self.start == 0 || before.last() == Some(&b'\n') {
+            from
+        } else {
+            let rest = ring(&self.kept, from, end).concat();
+            let behind = memchr::memchr(b'\n', &rest).map(|newline| newline + 1);
+            let skip = behind.filter(|behind| *behind < rest.len()).unwrap_or_else(|| cut_head(&before, &rest));
+            from + skip
+        };
+        (self.cursor_of(index), ring(&self.kept, index, end))
+    }
+
+    /// Whether the earliest kept byte is the first one of its line.
+    fn begins_a_line(&self) -> bool {
+        self.start == 0 || self.before.last() == Some(&b'\n')
     }
 
     /// The number of the line that the byte at `cursor` is part of, from 1. `None` when it is not kept.

@@ -3,42 +3,54 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 
 use super::Registry;
 use super::run::Run;
 use crate::backend::Stopped;
-use crate::call::Call;
+use crate::call::{Call, after};
 use crate::error::Result;
 use crate::output::{Cursor, End, Exit, Reason, Stream};
 use crate::service::{CommandResult, ExecuteCommand};
 use crate::task::Tasks;
+use crate::wait::{Patience, Settled};
+
+/// How much longer than the stop's grace a caller whose time is up waits for the outcome. The stop goes on without it.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 impl Registry {
     /// Runs a command and returns how it went. A call that is taken back, or dropped, stops it.
     pub(super) async fn execute(&self, cx: &Call, request: ExecuteCommand) -> Result<CommandResult> {
-        let run = self.launch_command(cx, request).await?;
+        let run = self.launch_passing(cx, request).await?;
         let guard = StopOnDrop { run: &run, grace: self.limits.stop_grace, tasks: &self.tasks };
         let settled = tokio::select! {
-            settled = run.log.settled(report(cx)) => settled,
-            () = cx.cancel.cancelled() => guard.stop().await,
-            () = sleep_until(cx.deadline) => guard.stop().await,
+            settled = run.log.settled(Patience::until(cx.deadline), report(cx)) => settled,
+            () = cx.cancel.cancelled() => Settled::Late,
         };
-        let end = settled.unwrap_or_else(|reason| gave_up(&run, reason));
+        let settled = match settled {
+            Settled::Late => guard.stop().await,
+            settled => settled,
+        };
+        let end = match settled {
+            Settled::Ended(end) => end,
+            Settled::GaveUp(reason) => gave_up(&run, reason),
+            Settled::Silent | Settled::Late => gave_up(&run, Reason::Stop),
+        };
         let stdout = run.log.read(Stream::Stdout, Cursor::START, usize::MAX, None)?.bytes;
         let stderr = run.log.read(Stream::Stderr, Cursor::START, usize::MAX, None)?.bytes;
         let truncated = run.log.discarded(Stream::Stdout) + run.log.discarded(Stream::Stderr) > 0;
         let descendants = tokio::select! {
-            descendants = run.process().descendants() => descendants,
+            descendants = run.descendants() => descendants,
             // Who does not wait any more does not wait for this either.
             () = cx.cancel.cancelled() => Vec::new(),
+            () = sleep_until(cx.deadline) => Vec::new(),
         };
         Ok(CommandResult { stdout, stderr, truncated, end, descendants })
     }
 }
 
 /// Tells whoever wants to know how much output there is.
-fn report(cx: &Call) -> impl Fn(u64) {
+pub(super) fn report(cx: &Call) -> impl Fn(u64) {
     |bytes| {
         if let Some(progress) = &cx.progress {
             progress.report(bytes);
@@ -54,9 +66,11 @@ struct StopOnDrop<'a> {
 }
 
 impl StopOnDrop<'_> {
-    async fn stop(&self) -> Result<End, Reason> {
+    /// Stops it, and waits for the outcome as long as a sound target needs for one.
+    async fn stop(&self) -> Settled {
         self.run.begin_stop(Reason::Stop, self.grace, self.tasks);
-        self.run.log.settled(|_| ()).await
+        let until = after(Instant::now(), self.grace.saturating_add(LAST_WORD));
+        self.run.log.settled(Patience::until(until), |_| ()).await
     }
 }
 
@@ -69,7 +83,7 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// The end of a command that could not be stopped.
-fn gave_up(run: &Run, reason: Reason) -> End {
+pub(super) fn gave_up(run: &Run, reason: Reason) -> End {
     let why = match run.stop_outcome() {
         Some(Ok(Stopped::Unconfirmed { pids })) => format!("still running or not told apart are {pids:?}"),
         Some(Err(error)) => error.message().to_owned(),

@@ -7,14 +7,15 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::Registry;
+use super::handle::CommandRecord;
 use super::record::{NewRecord, Record};
 use super::run::{Kind, Run};
-use super::table::Welcome;
+use super::table::{At, Slot, Welcome};
 use crate::backend::ResolvedTarget;
 use crate::call::{Call, after};
 use crate::capability::Capability;
 use crate::error::{Error, Result};
-use crate::id::{SessionId, TargetName};
+use crate::id::{Handle, SessionId, TargetName};
 use crate::output::{LogKind, OutputLog, OutputSink, Reason, Retention};
 use crate::service::{ExecuteCommand, Launch, MAX_LABEL, MAX_TIME_LIMIT, StartSession};
 use crate::spec::{CommandSpec, SessionSpec};
@@ -34,18 +35,9 @@ impl Registry {
             Launch::Attach(_) => Capability::Attach,
         })?;
         let slot = self.table.reserve(&cx.owner)?;
+        self.used_hosts.note(&cx.owner, &target);
         let id = SessionId::random()?;
-        let (owner, seq, table) = (slot.owner().clone(), slot.seq, Arc::downgrade(&self.table));
-        let hook = {
-            let owner = owner.clone();
-            move |kept| {
-                if let Some(table) = table.upgrade() {
-                    table.session_ended(&owner, seq, kept);
-                }
-            }
-        };
-        let kind = LogKind::Session(request.size);
-        let log = OutputLog::with_end_hook(kind, Retention::Newest(self.limits.session_output), hook);
+        let log = self.new_log(&slot, LogKind::Session(request.size), Retention::Newest(self.limits.session_output));
         let out = OutputSink::new(log.clone());
         let (command, session) = match request.what {
             Launch::Start(invocation) => {
@@ -57,47 +49,85 @@ impl Registry {
                 (String::new(), self.within_launch(cx, target.backend.attach_session(cx, &native, out)).await?)
             }
         };
-        let run = Run::new(log, Kind::Session(session));
-        let record =
-            Record::new(NewRecord { id, target: target.info, capabilities, run, label: request.label, command });
-        let welcome = slot.fill_with_session(record.clone());
-        self.stop_unless(welcome, &record.run);
-        if record.run.log.end().is_some() {
-            // It ended before it had its place, so the hook found nobody to move.
-            self.table.session_ended(&owner, seq, record.run.log.kept());
-        }
-        self.limit_time(&record.run, request.time_limit);
+        let run = Run::new(target.info, log, Kind::Session(session));
+        let record = Record::new(NewRecord { id, capabilities, run: run.clone(), label: request.label, command });
+        let at = slot.at();
+        self.admit(&at, slot.fill_with_session(record.clone()), &run, request.time_limit);
         Ok(record)
     }
 
-    /// Starts a one-shot command.
-    pub(super) async fn launch_command(&self, cx: &Call, request: ExecuteCommand) -> Result<Arc<Run>> {
+    /// Starts a one-shot command that nobody can come back to.
+    pub(super) async fn launch_passing(&self, cx: &Call, request: ExecuteCommand) -> Result<Arc<Run>> {
         check_time_limit(request.time_limit)?;
         request.invocation.check()?;
         let target = self.resolve(cx, request.target.as_ref(), request.client_id.as_deref()).await?;
         target.backend.capabilities().require(Capability::Commands)?;
         let slot = self.table.reserve(&cx.owner)?;
-        let (owner, seq, table) = (slot.owner().clone(), slot.seq, Arc::downgrade(&self.table));
-        let hook = {
-            let owner = owner.clone();
-            move |_| {
-                if let Some(table) = table.upgrade() {
-                    table.command_ended(&owner, seq);
-                }
-            }
-        };
-        let log = OutputLog::with_end_hook(LogKind::Command, Retention::Oldest(self.limits.command_output), hook);
-        let out = OutputSink::new(log.clone());
+        self.used_hosts.note(&cx.owner, &target);
         let spec = CommandSpec { invocation: request.invocation, stdin: request.stdin };
-        let command = self.within_launch(cx, target.backend.run_command(cx, spec, out)).await?;
-        let run = Arc::new(Run::new(log, Kind::Command(command)));
-        let welcome = slot.fill_with_command(run.clone());
-        self.stop_unless(welcome, &run);
-        if run.log.end().is_some() {
-            self.table.command_ended(&owner, seq);
-        }
-        self.limit_time(&run, request.time_limit);
+        let retention = Retention::Oldest(self.limits.command_output);
+        let run = self.start_command(cx, &slot, &target, spec, retention).await?;
+        let at = slot.at();
+        self.admit(&at, slot.fill_in_passing(run.clone()), &run, request.time_limit);
         Ok(run)
+    }
+
+    /// Starts a command on a host and keeps it under a handle.
+    pub(super) async fn launch_kept(
+        &self,
+        cx: &Call,
+        target: ResolvedTarget,
+        spec: CommandSpec,
+        time_limit: Option<Duration>,
+    ) -> Result<Arc<CommandRecord>> {
+        check_run_limit(time_limit)?;
+        spec.invocation.check()?;
+        target.backend.capabilities().require(Capability::Commands)?;
+        let slot = self.table.reserve(&cx.owner)?;
+        self.used_hosts.note(&cx.owner, &target);
+        let (command, cwd) = (spec.invocation.command.clone(), spec.invocation.cwd.clone());
+        let retention = Retention::Newest(self.limits.handle_output);
+        let run = self.start_command(cx, &slot, &target, spec, retention).await?;
+        let at = slot.at();
+        let record = CommandRecord::new(Handle(at.seq), target.backend, run.clone(), command, cwd);
+        self.admit(&at, slot.fill_with_command(record.clone()), &run, time_limit);
+        Ok(record)
+    }
+
+    async fn start_command(
+        &self,
+        cx: &Call,
+        slot: &Slot,
+        target: &ResolvedTarget,
+        spec: CommandSpec,
+        retention: Retention,
+    ) -> Result<Arc<Run>> {
+        let log = self.new_log(slot, LogKind::Command, retention);
+        let out = OutputSink::new(log.clone());
+        let command = self.within_launch(cx, target.backend.run_command(cx, spec, out)).await?;
+        Ok(Run::new(target.info.clone(), log, Kind::Command(command)))
+    }
+
+    /// A log whose end frees its place before anybody can see it.
+    fn new_log(&self, slot: &Slot, kind: LogKind, retention: Retention) -> Arc<OutputLog> {
+        let (at, table) = (slot.at(), Arc::downgrade(&self.table));
+        OutputLog::with_end_hook(kind, retention, move |kept| {
+            if let Some(table) = table.upgrade() {
+                table.ended(&at, kept);
+            }
+        })
+    }
+
+    /// What has just taken its place gets what is due to it.
+    fn admit(&self, at: &At, welcome: Welcome, run: &Arc<Run>, time_limit: Option<Duration>) {
+        if welcome == Welcome::Closed {
+            run.begin_stop(Reason::Shutdown, self.limits.stop_grace, &self.tasks);
+        }
+        if run.log.end().is_some() {
+            // It ended before it had its place, so the hook found nobody to move.
+            self.table.ended(at, run.log.kept());
+        }
+        self.limit_time(run, time_limit);
     }
 
     /// The target that a call means, when it is there for the caller and has the named device.
@@ -114,21 +144,25 @@ impl Registry {
 
     /// A start within the call's time and the launch limit. When it does not make it, dropping it leaves nothing.
     async fn within_launch<T>(&self, cx: &Call, start: impl Future<Output = Result<T>>) -> Result<T> {
-        let limit = after(Instant::now(), self.limits.launch);
-        tokio::select! {
-            started = start => started,
-            () = sleep_until(limit.min(cx.deadline)) => {
-                Err(Error::timed_out("the target did not start it in time: nothing was left running; try again"))
-            }
-            () = cx.cancel.cancelled() => Err(Error::unavailable("the call was taken back: nothing was started")),
-            () = self.closing.cancelled() => Err(Error::unavailable("the server is ending: nothing was started")),
-        }
+        const LATE: &str = "the target did not start it in time: nothing was left running; try again";
+        self.within_limit(cx, start, LATE, "nothing was started").await
     }
 
-    /// Stops what has started while the server was ending.
-    fn stop_unless(&self, welcome: Welcome, run: &Arc<Run>) {
-        if welcome == Welcome::Closed {
-            run.begin_stop(Reason::Shutdown, self.limits.stop_grace, &self.tasks);
+    /// What asks a target for something new, within the call's time and the launch limit. `late` is said when the time
+    /// is up, `nothing` when somebody does not want it any more.
+    pub(super) async fn within_limit<T>(
+        &self,
+        cx: &Call,
+        work: impl Future<Output = Result<T>>,
+        late: &str,
+        nothing: &str,
+    ) -> Result<T> {
+        let limit = after(Instant::now(), self.limits.launch);
+        tokio::select! {
+            done = work => done,
+            () = sleep_until(limit.min(cx.deadline)) => Err(Error::timed_out(late)),
+            () = cx.cancel.cancelled() => Err(Error::unavailable(format!("the call was taken back: {nothing}"))),
+            () = self.closing.cancelled() => Err(Error::unavailable(format!("the server is ending: {nothing}"))),
         }
     }
 
@@ -165,6 +199,13 @@ fn check_session(request: &StartSession) -> Result<()> {
 fn check_time_limit(limit: Option<Duration>) -> Result<()> {
     if limit.is_some_and(|limit| limit > MAX_TIME_LIMIT) {
         return Err(Error::invalid_argument(format!("timeout_ms must be 0 to {}", MAX_TIME_LIMIT.as_millis())));
+    }
+    Ok(())
+}
+
+fn check_run_limit(limit: Option<Duration>) -> Result<()> {
+    if limit.is_some_and(|limit| limit > MAX_TIME_LIMIT) {
+        return Err(Error::invalid_argument(format!("runtime_timeout must be at most {} s", MAX_TIME_LIMIT.as_secs())));
     }
     Ok(())
 }

@@ -21,6 +21,8 @@ pub struct Limits {
     pub session_output: usize,
     /// Bytes of a one-shot command's output that are kept, the first, of both streams together (SR34).
     pub command_output: usize,
+    /// Bytes of each stream of a command under a handle that are kept, the newest (CO20).
+    pub handle_output: usize,
     /// What a read returns at most when the caller does not say; `None` is all that is kept (SR04).
     pub default_max_bytes: Option<usize>,
 }
@@ -36,6 +38,7 @@ impl Default for Limits {
             launch: Duration::from_secs(30),
             session_output: 1 << 20,
             command_output: 1 << 20,
+            handle_output: 2 << 20,
             default_max_bytes: None,
         }
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use super::record::Record;
-use super::table::{Position, Table};
+use super::shelf::Position;
+use super::table::Table;
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::id::TargetName;
@@ -48,8 +49,8 @@ pub(super) async fn page(
     }
     let mut position = request.page_token.as_deref().map(Position::from_token).transpose()?;
     let wanted = |record: &Record| {
-        only.is_none_or(|name| record.target.name == *name)
-            && request.client_id.as_ref().is_none_or(|id| record.target.client_id == *id)
+        only.is_none_or(|name| record.run.target.name == *name)
+            && request.client_id.as_ref().is_none_or(|id| record.run.target.client_id == *id)
             && request.status.is_none_or(|status| record.run.log.status() == status)
     };
     let mut found: Vec<(Position, Arc<Record>)> = Vec::new();

@@ -2,21 +2,28 @@
 //!
 //! It implements [`Service`]. Nobody else compares owners, applies limits, decides why a process ended, or stops one.
 //!
-//! - `table`: every owner's records, in order and within bounds
-//! - `record`, `run`: what is kept of a session, and of anything that runs
+//! - `table`, `shelf`: every owner's records, in order and within bounds
+//! - `record`, `handle`, `run`: what is kept of a session, of a command under a handle, and of anything that runs
 //! - `launch`: starting a session or a command, and its time limit
 //! - `execute`: a one-shot command to its end
 //! - `act`: writing to a session, steering it and stopping it
-//! - `list`: sessions by page; `targets`: targets and how they do
+//! - `commands`, `kill`, `history`: commands under a handle
+//! - `list`: sessions by page; `targets`: targets and how they do; `hosts`: hosts and the connections to them
 //! - `limits`: the bounds
 
 mod act;
+mod commands;
 mod execute;
+mod handle;
+mod history;
+mod hosts;
+mod kill;
 mod launch;
 mod limits;
 mod list;
 mod record;
 mod run;
+mod shelf;
 mod table;
 mod targets;
 
@@ -36,10 +43,14 @@ use crate::id::{SessionId, TargetName};
 use crate::output::{Cursor, Reason, Stream};
 use crate::owner::{Access, not_found};
 use crate::service::{
-    CommandResult, ControlOutcome, ControlSession, ExecuteCommand, ListSessions, ListTargets, Read, ReadSession,
-    Service, SessionPage, StartSession, Started, StopOutcome, StopSession, Target, Wait, WriteOutcome, WriteSession,
+    CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
+    ControlOutcome, ControlSession, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList,
+    KillCommand, KillOutcome, ListCommands, ListConnections, ListSessions, ListTargets, Read, ReadCommand,
+    ReadCommandOutput, ReadSession, RunCommand, Service, SessionPage, StartSession, Started, StopOutcome, StopSession,
+    Target, Wait, WriteOutcome, WriteSession,
 };
 use crate::task::{TaskKind, Tasks};
+use hosts::UsedHosts;
 use record::Record;
 use table::Table;
 
@@ -54,6 +65,7 @@ pub struct Registry {
     targets: Arc<dyn Targets>,
     limits: Limits,
     table: Arc<Table>,
+    used_hosts: UsedHosts,
     tasks: Tasks,
     /// Fires when the server begins to end: whatever is just being started is given up.
     closing: CancellationToken,
@@ -71,7 +83,8 @@ impl Registry {
                 () = cancelled => {}
             }
         });
-        Arc::new(Self { targets, limits, table, tasks, closing: CancellationToken::new() })
+        let (used_hosts, closing) = (UsedHosts::default(), CancellationToken::new());
+        Arc::new(Self { targets, limits, table, used_hosts, tasks, closing })
     }
 
     /// Ends the server's work: nothing starts any more, every session and command gets the stop ladder, whatever they
@@ -93,7 +106,7 @@ impl Registry {
     /// The caller's session. Every way of not being there gets the same answer (SR14).
     fn find(&self, cx: &Call, session: SessionId, named: Option<&TargetName>) -> Result<Arc<Record>> {
         let target = cx.owner.select(named)?;
-        self.table.find(&cx.owner, session).filter(|record| record.target.name == target).ok_or_else(not_found)
+        self.table.session(&cx.owner, session).filter(|record| record.run.target.name == target).ok_or_else(not_found)
     }
 
     /// Reads from a session's one stream as the request says.
@@ -161,5 +174,49 @@ impl Service for Registry {
             (_, named) => Some(cx.owner.select(named.as_ref())?),
         };
         list::page(&self.table, cx, only.as_ref(), request).await
+    }
+
+    async fn list_hosts(&self, cx: &Call) -> Result<HostList> {
+        Ok(self.hosts(cx))
+    }
+
+    async fn connect_host(&self, cx: &Call, request: ConnectHost) -> Result<HostConnected> {
+        self.connect(cx, request).await
+    }
+
+    async fn list_connections(&self, cx: &Call, request: ListConnections) -> Result<Vec<Connection>> {
+        self.connections(cx, request).await
+    }
+
+    async fn disconnect_host(&self, cx: &Call, request: DisconnectHost) -> Result<HostDisconnected> {
+        self.disconnect(cx, request).await
+    }
+
+    async fn run_command(&self, cx: &Call, request: RunCommand) -> Result<CommandRun> {
+        self.run(cx, request).await
+    }
+
+    async fn check_command(&self, cx: &Call, request: CheckCommand) -> Result<Option<CommandInfo>> {
+        self.check(cx, request).await
+    }
+
+    async fn read_command(&self, cx: &Call, request: ReadCommand) -> Result<CommandLines> {
+        self.read_lines(cx, &request)
+    }
+
+    async fn read_command_output(&self, cx: &Call, request: ReadCommandOutput) -> Result<Read> {
+        self.read_output(cx, &request).await
+    }
+
+    async fn kill_command(&self, cx: &Call, request: KillCommand) -> Result<KillOutcome> {
+        self.kill(cx, request).await
+    }
+
+    async fn list_commands(&self, cx: &Call, request: ListCommands) -> Result<Vec<CommandSummary>> {
+        self.history(cx, request).await
+    }
+
+    async fn clear_commands(&self, cx: &Call) -> Result<usize> {
+        self.clear(cx)
     }
 }

@@ -1,12 +1,12 @@
 //! A session's record: what the registry keeps of it until it expires.
 
-use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::run::Run;
-use crate::backend::{Process, Session, TargetInfo};
+use super::shelf::Kept;
+use crate::backend::Session;
 use crate::call::Call;
 use crate::capability::Capabilities;
 use crate::error::{Error, Result};
@@ -17,13 +17,10 @@ use crate::service::SessionSummary;
 /// A session of somebody's.
 pub(super) struct Record {
     pub(super) id: SessionId,
-    pub(super) target: TargetInfo,
     pub(super) capabilities: Capabilities,
     pub(super) run: Arc<Run>,
     label: Option<Arc<str>>,
     command: Arc<str>,
-    started_at: SystemTime,
-    ended_at: OnceLock<SystemTime>,
     /// Whoever writes holds this, so that writes keep their order. It guards no data: input is the only thing that
     /// must wait for its turn.
     turnstile: Mutex<()>,
@@ -32,31 +29,28 @@ pub(super) struct Record {
 /// What a record is made of.
 pub(super) struct NewRecord {
     pub(super) id: SessionId,
-    pub(super) target: TargetInfo,
     pub(super) capabilities: Capabilities,
-    pub(super) run: Run,
+    pub(super) run: Arc<Run>,
     pub(super) label: Option<String>,
     pub(super) command: String,
+}
+
+impl Kept for Record {
+    fn run(&self) -> &Arc<Run> {
+        &self.run
+    }
 }
 
 impl Record {
     pub(super) fn new(new: NewRecord) -> Arc<Self> {
         Arc::new(Self {
             id: new.id,
-            target: new.target,
             capabilities: new.capabilities,
-            run: Arc::new(new.run),
+            run: new.run,
             label: new.label.map(Arc::from),
             command: Arc::from(new.command),
-            started_at: SystemTime::now(),
-            ended_at: OnceLock::new(),
             turnstile: Mutex::new(()),
         })
-    }
-
-    pub(super) fn note_end(&self, at: SystemTime) {
-        // The end comes once; a second note would change nothing.
-        let _ = self.ended_at.set(at);
     }
 
     /// The living session, to act on.
@@ -91,24 +85,23 @@ impl Record {
 
     /// How the session is listed.
     pub(super) async fn summary(&self) -> SessionSummary {
-        let log = &self.run.log;
+        let (run, log) = (&self.run, &self.run.log);
         let (output_start, output_end) = log.bounds(Stream::Stdout);
         let end = log.end();
-        let process: &dyn Process = self.run.process();
         SessionSummary {
             session: self.id,
-            target: self.target.name.clone(),
-            backend: self.target.backend,
+            target: run.target.name.clone(),
+            backend: run.target.backend,
             label: self.label.clone(),
             command: self.command.clone(),
-            started_at: self.started_at,
-            ended_at: self.ended_at.get().copied(),
+            started_at: run.started_at,
+            ended_at: run.ended_at(),
             status: log.status(),
-            descendants: if end.is_some() { process.descendants().await.len() } else { 0 },
+            descendants: if end.is_some() { run.descendants().await.len() } else { 0 },
             end,
             output_start,
             output_end,
-            native_id: process.facts().native_id,
+            native_id: run.process().facts().native_id,
         }
     }
 }

@@ -3,23 +3,21 @@
 //! An owner's records are found only through the owner, so nobody can reach another's (SR14).
 //! The table's lock may be taken while a log's is held, never the other way round.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::handle::CommandRecord;
 use super::limits::Limits;
 use super::record::Record;
 use super::run::Run;
+use super::shelf::{Kept, Position, Seq, Shelf};
 use crate::call::after;
 use crate::error::{Error, Result};
-use crate::id::SessionId;
+use crate::id::{Handle, SessionId, TargetName};
 use crate::owner::Owner;
-
-/// The number of a record, in the order of starting. Never used twice.
-pub(super) type Seq = u64;
 
 /// The records of all owners.
 pub(super) struct Table {
@@ -32,7 +30,8 @@ pub(super) struct Table {
 #[derive(Default)]
 struct State {
     closed: bool,
-    next: Seq,
+    /// The next number; `None` before the first.
+    next: Option<Seq>,
     owners: HashMap<Arc<str>, Owned>,
 }
 
@@ -40,26 +39,33 @@ struct State {
 #[derive(Default)]
 struct Owned {
     starting: usize,
-    commands: HashMap<Seq, Arc<Run>>,
-    running: BTreeMap<Seq, Arc<Record>>,
-    finished: BTreeMap<Seq, Finished>,
-    /// The finished ones in the order of ending.
+    /// Commands that nobody can come back to.
+    passing: HashMap<Seq, Arc<Run>>,
+    sessions: Shelf<Record>,
+    /// Commands under a handle, which is their number.
+    commands: Shelf<CommandRecord>,
+    /// The finished ones of both kinds in the order of ending.
     ended: VecDeque<(Instant, Seq)>,
+    /// The bytes of output in the finished ones.
     kept: usize,
     by_id: HashMap<SessionId, Seq>,
 }
 
-struct Finished {
-    record: Arc<Record>,
-    kept: usize,
-}
+/// A record that has been taken out, to be dropped when nothing is locked.
+type Gone = Arc<dyn Kept>;
 
 /// A place among an owner's running ones, given back when it is dropped unused.
 pub(super) struct Slot {
     table: Arc<Table>,
+    at: At,
+    filled: bool,
+}
+
+/// Whose place it is, and which.
+#[derive(Clone)]
+pub(super) struct At {
     owner: Arc<str>,
     pub(super) seq: Seq,
-    filled: bool,
 }
 
 /// Whether what has just started may stay.
@@ -69,15 +75,6 @@ pub(super) enum Welcome {
     Stays,
     /// The server is ending: it must be stopped.
     Closed,
-}
-
-/// Where in an owner's list to go on: running ones first, then finished ones, the newest first in both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Position {
-    /// Running ones before this one.
-    Running(Seq),
-    /// Finished ones before this one.
-    Finished(Seq),
 }
 
 impl Table {
@@ -95,58 +92,85 @@ impl Table {
         if state.closed {
             return Err(Error::unavailable("the server is ending and starts nothing any more"));
         }
-        let seq = state.next;
+        let seq = match state.next {
+            Some(seq) => seq,
+            None => first_seq()?,
+        };
         let owned = state.owners.entry(owner.name().clone()).or_default();
         let limit = self.limits.running_per_owner;
-        if owned.starting + owned.commands.len() + owned.running.len() >= limit {
+        if owned.busy() >= limit {
+            // Who has nothing under a handle may not even have the tools for it.
+            let (stop, list) = match owned.commands.running().len() {
+                0 => ("session_stop", "session_list shows them"),
+                _ => ("session_stop or ssh_cmd_kill", "session_list and ssh_cmd_history show them"),
+            };
             return Err(Error::limit_exceeded(format!(
                 "the limit of {limit} running sessions and commands is reached (running_per_owner): stop one with \
-                 session_stop first; session_list shows them"
+                 {stop} first; {list}"
             )));
         }
         owned.starting += 1;
-        state.next += 1;
-        Ok(Slot { table: self.clone(), owner: owner.name().clone(), seq, filled: false })
+        state.next = Some(seq + 1);
+        let at = At { owner: owner.name().clone(), seq };
+        Ok(Slot { table: self.clone(), at, filled: false })
     }
 
     /// The owner's session of this id.
-    pub(super) fn find(&self, owner: &Owner, id: SessionId) -> Option<Arc<Record>> {
+    pub(super) fn session(&self, owner: &Owner, id: SessionId) -> Option<Arc<Record>> {
         let state = self.lock();
         let owned = state.owners.get(owner.name())?;
-        let seq = owned.by_id.get(&id)?;
-        owned.running.get(seq).or_else(|| owned.finished.get(seq).map(|finished| &finished.record)).cloned()
+        owned.sessions.get(*owned.by_id.get(&id)?).cloned()
+    }
+
+    /// The owner's command of this handle.
+    pub(super) fn command(&self, owner: &Owner, handle: Handle) -> Option<Arc<CommandRecord>> {
+        self.lock().owners.get(owner.name())?.commands.get(handle.0).cloned()
     }
 
     /// At most `limit` of the owner's sessions from a position on, each with the position behind it.
     pub(super) fn page(&self, owner: &Owner, from: Option<Position>, limit: usize) -> Vec<(Position, Arc<Record>)> {
         let state = self.lock();
-        let Some(owned) = state.owners.get(owner.name()) else { return Vec::new() };
-        let (running_before, finished_before) = match from {
-            None => (Seq::MAX, Seq::MAX),
-            Some(Position::Running(seq)) => (seq, Seq::MAX),
-            Some(Position::Finished(seq)) => (0, seq),
-        };
-        let running = owned.running.range(..running_before).rev();
-        let finished = owned.finished.range(..finished_before).rev();
-        running
-            .map(|(seq, record)| (Position::Running(*seq), record.clone()))
-            .chain(finished.map(|(seq, finished)| (Position::Finished(*seq), finished.record.clone())))
-            .take(limit)
-            .collect()
+        state.owners.get(owner.name()).map(|owned| owned.sessions.page(from, limit)).unwrap_or_default()
     }
 
-    /// A session has ended; its slot is free from here on.
-    pub(super) fn session_ended(&self, owner: &Arc<str>, seq: Seq, kept: usize) {
+    /// The owner's commands under a handle, in the order of starting.
+    pub(super) fn commands(&self, owner: &Owner) -> Vec<Arc<CommandRecord>> {
+        let state = self.lock();
+        state.owners.get(owner.name()).map(|owned| owned.commands.in_order()).unwrap_or_default()
+    }
+
+    /// The first that was started of the owner's finished commands on a target.
+    pub(super) fn first_finished(&self, owner: &Owner, target: &TargetName) -> Option<Arc<CommandRecord>> {
+        let state = self.lock();
+        let owned = state.owners.get(owner.name())?;
+        owned.commands.finished().find(|record| record.run.target.name == *target).cloned()
+    }
+
+    /// Whatever the owner has running on a target.
+    pub(super) fn running_on(&self, owner: &Owner, target: &TargetName) -> Vec<Arc<Run>> {
+        let state = self.lock();
+        let runs = state.owners.get(owner.name()).into_iter().flat_map(Owned::runs);
+        runs.filter(|run| run.target.name == *target).cloned().collect()
+    }
+
+    /// Something has ended and keeps so many bytes of output; its slot is free from here on.
+    pub(super) fn ended(&self, At { owner, seq }: &At, kept: usize) {
+        let seq = *seq;
         let mut gone = Vec::new();
         let mut state = self.lock();
         let Some(owned) = state.owners.get_mut(owner) else { return };
-        let Some(record) = owned.running.remove(&seq) else { return };
-        record.note_end(SystemTime::now());
-        owned.finished.insert(seq, Finished { record, kept });
+        if let Some(run) = owned.passing.remove(&seq) {
+            state.tidy(owner);
+            drop(state);
+            drop(run);
+            return;
+        }
+        if !owned.sessions.finish(seq, kept) && !owned.commands.finish(seq, kept) {
+            return;
+        }
         owned.ended.push_back((Instant::now(), seq));
         owned.kept += kept;
-        while owned.finished.len() > self.limits.finished_per_owner || owned.kept > self.limits.finished_bytes_per_owner
-        {
+        while owned.ended.len() > self.limits.finished_per_owner || owned.kept > self.limits.finished_bytes_per_owner {
             match owned.forget_oldest() {
                 Some(record) => gone.push(record),
                 None => break,
@@ -156,25 +180,26 @@ impl Table {
         self.expiry.send_replace(());
     }
 
-    /// A command has ended; its slot is free from here on.
-    pub(super) fn command_ended(&self, owner: &Arc<str>, seq: Seq) {
+    /// Forgets those of the owner's finished commands that are meant. Returns how many.
+    pub(super) fn forget_commands(&self, owner: &Owner, meant: impl Fn(&CommandRecord) -> bool) -> usize {
         let mut state = self.lock();
-        let run = state.owners.get_mut(owner).and_then(|owned| owned.commands.remove(&seq));
-        state.tidy(owner);
+        let Some(owned) = state.owners.get_mut(owner.name()) else { return 0 };
+        let seqs = owned.commands.finished_that(meant);
+        let gone: Vec<_> = seqs.into_iter().filter_map(|seq| owned.forget(seq)).collect();
+        if !gone.is_empty() {
+            let (sessions, commands) = (&owned.sessions, &owned.commands);
+            owned.ended.retain(|(_, seq)| sessions.has_finished(*seq) || commands.has_finished(*seq));
+        }
+        state.tidy(owner.name());
         drop(state);
-        drop(run);
+        gone.len()
     }
 
     /// Everything that runs, of all owners, and no start from here on.
     pub(super) fn close(&self) -> Vec<Arc<Run>> {
         let mut state = self.lock();
         state.closed = true;
-        let owners = state.owners.values();
-        owners
-            .flat_map(|owned| {
-                owned.running.values().map(|record| record.run.clone()).chain(owned.commands.values().cloned())
-            })
-            .collect()
+        state.owners.values().flat_map(Owned::runs).cloned().collect()
     }
 
     /// Forgets what has been finished for long enough. Returns when to look again.
@@ -218,6 +243,15 @@ impl Table {
     }
 }
 
+/// The number of the first record of this life: random, so that a handle of an earlier life meets nothing (CO32), and
+/// small enough to be copied without a mistake and to grow for ever below 2^53.
+fn first_seq() -> Result<Seq> {
+    const BITS: u32 = 40;
+    let random = getrandom::u64()
+        .map_err(|error| Error::internal(format!("no randomness from the operating system: {error}")))?;
+    Ok(1 + (random >> (u64::BITS - BITS)))
+}
+
 impl State {
     fn tidy(&mut self, owner: &Arc<str>) {
         if self.owners.get(owner).is_some_and(Owned::is_empty) {
@@ -228,39 +262,67 @@ impl State {
 
 impl Owned {
     fn is_empty(&self) -> bool {
-        self.starting == 0 && self.commands.is_empty() && self.running.is_empty() && self.finished.is_empty()
+        self.starting == 0 && self.passing.is_empty() && self.sessions.is_empty() && self.commands.is_empty()
+    }
+
+    /// How many run or are about to.
+    fn busy(&self) -> usize {
+        self.starting + self.passing.len() + self.sessions.running().len() + self.commands.running().len()
+    }
+
+    /// Everything that runs.
+    fn runs(&self) -> impl Iterator<Item = &Arc<Run>> {
+        let sessions = self.sessions.running().map(|record| record.run());
+        let commands = self.commands.running().map(|record| record.run());
+        sessions.chain(commands).chain(self.passing.values())
     }
 
     /// Forgets the record that ended first.
-    fn forget_oldest(&mut self) -> Option<Arc<Record>> {
+    fn forget_oldest(&mut self) -> Option<Gone> {
         let (_, seq) = self.ended.pop_front()?;
-        let finished = self.finished.remove(&seq)?;
-        self.kept -= finished.kept;
-        self.by_id.remove(&finished.record.id);
-        Some(finished.record)
+        self.forget(seq)
+    }
+
+    /// Forgets a finished record, which the caller takes from the order of ending.
+    fn forget(&mut self, seq: Seq) -> Option<Gone> {
+        let (gone, kept): (Gone, usize) = match self.sessions.forget(seq) {
+            Some((record, kept)) => {
+                self.by_id.remove(&record.id);
+                (record, kept)
+            }
+            None => self.commands.forget(seq).map(|(record, kept)| (record as Gone, kept))?,
+        };
+        self.kept -= kept;
+        Some(gone)
     }
 }
 
 impl Slot {
-    /// Whose place it is.
-    pub(super) fn owner(&self) -> &Arc<str> {
-        &self.owner
+    /// Which place it is.
+    pub(super) fn at(&self) -> At {
+        self.at.clone()
     }
 
     /// The session has started and takes the place.
     pub(super) fn fill_with_session(self, record: Arc<Record>) -> Welcome {
-        let seq = self.seq;
+        let seq = self.at.seq;
         self.fill(|owned| {
             owned.by_id.insert(record.id, seq);
-            owned.running.insert(seq, record);
+            owned.sessions.put(seq, record);
         })
     }
 
-    /// The command has started and takes the place.
-    pub(super) fn fill_with_command(self, run: Arc<Run>) -> Welcome {
-        let seq = self.seq;
+    /// The command under a handle has started and takes the place.
+    pub(super) fn fill_with_command(self, record: Arc<CommandRecord>) -> Welcome {
+        let seq = self.at.seq;
+        self.fill(|owned| owned.commands.put(seq, record))
+    }
+
+    /// The command that nobody can come back to has started and takes the place.
+    pub(super) fn fill_in_passing(self, run: Arc<Run>) -> Welcome {
+        let seq = self.at.seq;
         self.fill(|owned| {
-            owned.commands.insert(seq, run);
+            owned.passing.insert(seq, run);
         })
     }
 
@@ -268,7 +330,7 @@ impl Slot {
     fn fill(mut self, put: impl FnOnce(&mut Owned)) -> Welcome {
         self.filled = true;
         let mut state = self.table.lock();
-        let owned = state.owners.entry(self.owner.clone()).or_default();
+        let owned = state.owners.entry(self.at.owner.clone()).or_default();
         owned.starting -= 1;
         put(owned);
         if state.closed { Welcome::Closed } else { Welcome::Stays }
@@ -281,9 +343,9 @@ impl Drop for Slot {
             return;
         }
         let mut state = self.table.lock();
-        if let Some(owned) = state.owners.get_mut(&self.owner) {
+        if let Some(owned) = state.owners.get_mut(&self.at.owner) {
             owned.starting -= 1;
         }
-        state.tidy(&self.owner);
+        state.tidy(&self.at.owner);
     }
 }

@@ -29,7 +29,7 @@ const SEEDS: u64 = 60;
 /// How many may run for one owner.
 pub(crate) const PLACES: usize = 8;
 
-const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: Limits = Limits {
     running_per_owner: PLACES,
     finished_per_owner: 100,
     finished_bytes_per_owner: 1 << 20,
@@ -38,11 +38,12 @@ const LIMITS: Limits = Limits {
     launch: Duration::from_secs(3),
     session_output: 1 << 20,
     command_output: 1 << 20,
+    handle_output: 1 << 20,
     default_max_bytes: None,
 };
 
 /// The longest that a stop takes which is not refused: its grace and its planned delay.
-const STOP: Duration = Duration::from_millis(500 + 1500);
+pub(crate) const STOP: Duration = Duration::from_millis(500 + 1500);
 
 /// A registry with a misbehaving target `local` and a sound one `other`.
 pub(crate) struct House {
@@ -52,7 +53,7 @@ pub(crate) struct House {
 }
 
 impl House {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let kept = [32, 100, 1 << 20];
         let limits =
@@ -105,18 +106,18 @@ impl House {
 pub(crate) type Slice = sessiond_core::Slice;
 
 /// A call that must have its answer within this time.
-async fn bounded<T>(limit: Duration, call: impl Future<Output = T>) -> T {
+pub(crate) async fn bounded<T>(limit: Duration, call: impl Future<Output = T>) -> T {
     timeout(limit + ms(1), call).await.unwrap_or_else(|_| panic!("a call that had {limit:?} has no answer"))
 }
 
 /// What a session prints when nothing goes wrong, and the script that prints it.
-struct Script {
-    text: String,
-    prints: Vec<u8>,
+pub(crate) struct Script {
+    pub(crate) text: String,
+    pub(crate) prints: Vec<u8>,
 }
 
 impl Script {
-    fn drawn(dice: &mut Dice, newline: &str) -> Self {
+    pub(crate) fn drawn(dice: &mut Dice, newline: &str) -> Self {
         let mut script = Self { text: String::new(), prints: Vec::new() };
         for _ in 0..dice.below(6) {
             match dice.below(4) {
@@ -304,7 +305,7 @@ fn in_paused_time<F: Future<Output = ()>>(scenario: impl FnOnce() -> F) {
     assert_eq!(runtime.metrics().num_alive_tasks(), 0, "no task is left");
 }
 
-fn for_each_seed<F: Future<Output = ()>>(scenario: impl Fn(u64) -> F) {
+pub(crate) fn for_each_seed<F: Future<Output = ()>>(scenario: impl Fn(u64) -> F) {
     for seed in FOUND.iter().copied().chain(0..SEEDS) {
         let run = std::panic::AssertUnwindSafe(|| in_paused_time(|| scenario(seed)));
         std::panic::catch_unwind(run).unwrap_or_else(|_| panic!("seed {seed} has found something: see above"));

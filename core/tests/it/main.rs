@@ -9,9 +9,16 @@
     reason = "a test stops at the first surprise, and its tasks end with it"
 )]
 
+mod command_output;
+mod commands;
 mod faults;
+mod handles;
+mod history;
+mod hosts;
+mod kills;
 mod log;
 mod misbehaviour;
+mod mute;
 mod registry;
 mod rig;
 mod waits;

@@ -296,6 +296,7 @@ async fn what_a_target_cannot_do_is_refused_in_one_place() {
         rig.control(session, Action::Interrupt).await.unwrap_err(),
         rig.control(session, Action::Resize(WindowSize::default())).await.unwrap_err(),
         rig.registry.execute_command(&me(), Rig::command("true")).await.unwrap_err(),
+        rig.registry.run_command(&me(), Rig::run("true")).await.unwrap_err(),
     ];
     let named: Vec<_> = refusals.into_iter().map(said).collect();
     assert_eq!(
@@ -306,6 +307,7 @@ async fn what_a_target_cannot_do_is_refused_in_one_place() {
             "unsupported: this target takes no signals: stop the session instead",
             "unsupported: this target has no terminals whose size can be changed: go on with the size as it is",
             "unsupported: this target has no one-shot commands: start a session instead, or name another target",
+            "unsupported: this target is no host: execute_command and session_start take it",
         ]
     );
 }

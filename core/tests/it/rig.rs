@@ -6,10 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use sessiond_core::fake::Fake;
 use sessiond_core::{
-    Action, Call, CommandResult, ControlOutcome, ControlSession, Cursor, Error, ExecuteCommand, FixedTargets,
-    Invocation, Launch, Limits, ListSessions, Owner, Pattern, Read, ReadSession, Registry, Result, Service, SessionId,
-    SessionPage, StartSession, StopOutcome, StopSession, TargetName, Until, Wait, WindowSize, WriteOutcome,
-    WriteSession,
+    Action, Call, CheckCommand, CommandInfo, CommandResult, CommandRun, ControlOutcome, ControlSession, Cursor,
+    DEFAULT_SILENCE, Error, ExecuteCommand, FixedTargets, Handle, Invocation, KillCommand, KillOutcome, Launch, Limits,
+    ListCommands, ListSessions, Owner, Pattern, Read, ReadCommand, ReadSession, Registry, Result, RunCommand, Service,
+    SessionId, SessionPage, Signal, StartSession, StopOutcome, StopSession, Stream, TargetName, Until, Wait,
+    WindowSize, WriteOutcome, WriteSession,
 };
 
 /// A registry with the targets `local` and `other`, and the backends behind them.
@@ -127,6 +128,58 @@ impl Rig {
     pub(crate) async fn execute(&self, command: &str) -> CommandResult {
         self.registry.execute_command(&me(), Self::command(command)).await.unwrap()
     }
+}
+
+/// Commands under a handle.
+impl Rig {
+    pub(crate) fn run(command: &str) -> RunCommand {
+        RunCommand {
+            target: Some(target("local")),
+            invocation: Invocation::new(command),
+            stdin: Bytes::new(),
+            silence: DEFAULT_SILENCE,
+            wait: None,
+            time_limit: None,
+        }
+    }
+
+    /// Runs a command to whatever ends the waiting.
+    pub(crate) async fn ran(&self, request: RunCommand) -> CommandRun {
+        self.registry.run_command(&me(), request).await.unwrap()
+    }
+
+    /// Starts a command and does not wait for it.
+    pub(crate) async fn launch(&self, command: &str) -> Handle {
+        let run = self.ran(RunCommand { wait: Some(ms(0)), ..Self::run(command) }).await;
+        run.command.unwrap().handle
+    }
+
+    pub(crate) async fn check(&self, handle: Handle, wait: u64) -> Option<CommandInfo> {
+        self.registry.check_command(&me(), CheckCommand { handle, wait: ms(wait) }).await.unwrap()
+    }
+
+    /// Lines of stdout as text, with the number of the first.
+    pub(crate) async fn lines(&self, handle: Handle, start: Option<u64>, lines: Option<u64>) -> Result<(u64, String)> {
+        let request = ReadCommand { handle, stream: Stream::Stdout, lines, start_line: start };
+        let read = self.registry.read_command(&me(), request).await?;
+        let lines: Vec<_> = read.lines.iter().map(|line| sessiond_core::decode(line)).collect();
+        Ok((read.first, lines.join("|")))
+    }
+
+    pub(crate) async fn kill(&self, request: KillCommand) -> KillOutcome {
+        self.registry.kill_command(&me(), request).await.unwrap()
+    }
+
+    /// The handles of the commands that are listed.
+    pub(crate) async fn history(&self, request: ListCommands) -> Vec<Handle> {
+        let listed = self.registry.list_commands(&me(), request).await.unwrap();
+        listed.iter().map(|summary| summary.info.handle).collect()
+    }
+}
+
+/// A kill as it is asked for when nothing is said.
+pub(crate) fn kill(handle: Handle) -> KillCommand {
+    KillCommand { handle, signal: Signal::Term, force: true, wait: ms(1000) }
 }
 
 /// An error as people see it.

@@ -30,7 +30,7 @@ impl Subject for Local {
 fn every_rule_holds_that_the_capabilities_call_for() {
     alone("rules::every_rule_holds_that_the_capabilities_call_for", &[], async {
         let pty = pty();
-        let called_for = RULES.iter().filter(|(_, capability, _)| *capability != Capability::Attach).count();
+        let called_for = RULES.iter().filter(|(_, capability, _)| *capability != Capability::Connections).count();
         assert_eq!(check(&Local(pty)).await, called_for);
     });
 }
