@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{conformance, needs, no_arguments, step, tidy, workspace};
+use crate::{conformance, needs, no_arguments, protocol, step, tidy, workspace};
 
 pub(crate) const HELP: &str = "\
 Checks everything a change must pass beside the tests, and stops at the first failure.
@@ -10,8 +10,8 @@ Checks everything a change must pass beside the tests, and stops at the first fa
 Usage: cargo xtask ci
 
 In this order: the format, clippy with warnings denied, the rules of the house (`cargo xtask tidy`),
-the documentation with warnings denied, what is depended on (cargo-deny), and the conformance table
-with its mutants (`cargo xtask conformance`).";
+the documentation with warnings denied, what is depended on (cargo-deny), the gRPC files (`cargo xtask
+protocol`), and the conformance table with its mutants (`cargo xtask conformance`).";
 
 /// Runs the checks.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -33,6 +33,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     let mut deny = workspace::command(&deny.to_string_lossy());
     step::run("dependencies", deny.args(["check", "bans", "licenses", "sources"]))?;
+    protocol::run(&[])?;
     conformance::run(&[])?;
     conformance::run(&["--mutants".to_owned()])
 }

@@ -1,9 +1,10 @@
-//! The chores of this repository: `cargo xtask test | conformance | tidy | ci | bench`.
+//! The chores of this repository: `cargo xtask test | conformance | tidy | protocol | ci | bench`.
 //!
 //! - `needs`: what the tests need beside Rust, and how it is installed
 //! - `test`: installs or names what is missing, then runs every test
 //! - `conformance`: builds and runs the conformance suite
 //! - `tidy`: the rules of the house that a look at the tree can decide
+//! - `protocol`: the gRPC files, and what changes in them
 //! - `ci`: everything a change must pass beside the tests
 //! - `bench`: builds and runs the bench
 //! - `workspace`: where things are; `step`: one command with its heading and its time
@@ -13,6 +14,7 @@ mod bench;
 mod ci;
 mod conformance;
 mod needs;
+mod protocol;
 mod step;
 mod test;
 mod tidy;
@@ -39,6 +41,7 @@ const CHORES: &[Chore] = &[
         run: conformance::run,
     },
     Chore { name: "tidy", summary: "check the rules of the house", help: tidy::HELP, run: tidy::run },
+    Chore { name: "protocol", summary: "check the gRPC files", help: protocol::HELP, run: protocol::run },
     Chore { name: "ci", summary: "check format, lints, rules and documentation", help: ci::HELP, run: ci::run },
     Chore { name: "bench", summary: "compare with raw baselines", help: bench::HELP, run: bench::run },
 ];

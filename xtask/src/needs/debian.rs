@@ -23,6 +23,9 @@ struct Need {
     why: &'static str,
 }
 
+/// Keeps packages from starting what they install; relative to the root.
+const WITHOUT_SERVICES: &str = "xtask/src/needs/without-services.sh";
+
 /// Everything the tests use that a minimal Debian may lack.
 const NEEDS: &[Need] = &[
     Need { probe: Probe::Program("bash"), package: "bash", why: "job control in a session" },
@@ -39,8 +42,18 @@ const NEEDS: &[Need] = &[
     Need { probe: Probe::Program("dash"), package: "dash", why: "a plain shell in a session" },
     Need { probe: Probe::Program("zsh"), package: "zsh", why: "a shell with its own line editor" },
     Need { probe: Probe::Program("ssh-keygen"), package: "openssh-client", why: "asks a session for a passphrase" },
+    Need { probe: Probe::Program("ssh"), package: "openssh-client", why: "a second opinion on SSH hosts" },
+    Need { probe: Probe::Program("sshd"), package: "openssh-server", why: "a real SSH server" },
+    Need { probe: Probe::Program("dropbear"), package: "dropbear-bin", why: "an SSH server by other people" },
+    Need { probe: Probe::Program("fish"), package: "fish", why: "a login shell that is not POSIX" },
+    Need { probe: Probe::Program("tcsh"), package: "tcsh", why: "a login shell of C's family" },
+    Need { probe: Probe::Program("ip"), package: "iproute2", why: "an SSH server behind another" },
+    Need { probe: Probe::Program("nsenter"), package: "util-linux", why: "a look at where an SSH server runs" },
+    Need { probe: Probe::Program("perl"), package: "perl-base", why: "passwords of an SSH server's accounts" },
     Need { probe: Probe::Program("sudo"), package: "sudo", why: "asks a session for a password" },
     Need { probe: Probe::Program("su"), package: "util-linux", why: "asks a session for another's password" },
+    Need { probe: Probe::Program("script"), package: "bsdutils", why: "a terminal for who joins a session" },
+    Need { probe: Probe::Program("systemd-analyze"), package: "systemd", why: "checks the unit" },
     Need { probe: Probe::Program("git"), package: "git", why: "lists the files that tidy checks, and pages its log" },
     Need { probe: Probe::Program("python3"), package: "python3", why: "a REPL in a session, and the peer clients" },
     Need { probe: Probe::PythonModule("curses"), package: "python3", why: "draws a screen to each new size" },
@@ -70,13 +83,16 @@ impl Need {
     }
 }
 
+/// Where servers stand, which an ordinary account's search path leaves out.
+const SYSTEM: &str = ":/usr/sbin:/sbin";
+
 /// Whether a program stands on the path.
 fn find(name: &str, path: &str) -> bool {
     path.split(':').filter(|dir| !dir.is_empty()).any(|dir| Path::new(dir).join(name).is_file())
 }
 
 fn unmet() -> Vec<&'static Need> {
-    let path = std::env::var("PATH").unwrap_or_default();
+    let path = std::env::var("PATH").unwrap_or_default() + SYSTEM;
     NEEDS.iter().filter(|need| !need.is_met(&path)).collect()
 }
 
@@ -130,9 +146,10 @@ fn elevation() -> Result<&'static [&'static str]> {
     }
 }
 
-/// An apt-get that asks nothing. `env` carries the variable through sudo.
+/// An apt-get that asks nothing and starts no service. `env` carries the variable through sudo.
 fn apt(prefix: &[&str], args: &[&str]) -> Command {
-    let words = prefix.iter().chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]).chain(args);
+    let quietly = ["env", "DEBIAN_FRONTEND=noninteractive", "sh", WITHOUT_SERVICES, "apt-get"];
+    let words = prefix.iter().chain(&quietly).chain(args);
     let mut words = words.copied();
     let mut command = workspace::command(words.next().unwrap_or_default());
     command.args(words).stdin(Stdio::null());
@@ -162,7 +179,10 @@ mod tests {
     #[test]
     fn apt_asks_nothing_and_goes_through_sudo_where_it_must() {
         let line = |prefix| step::line(&apt(prefix, &["update"]));
-        assert_eq!(line(&[]), "env DEBIAN_FRONTEND=noninteractive apt-get update");
-        assert_eq!(line(&["sudo", "-n"]), "sudo -n env DEBIAN_FRONTEND=noninteractive apt-get update");
+        let quietly =
+            "env DEBIAN_FRONTEND=noninteractive sh xtask/src/needs/without-services.sh apt-get update".to_owned();
+        assert_eq!(line(&["sudo", "-n"]), format!("sudo -n {quietly}"));
+        assert_eq!(line(&[]), quietly);
+        assert!(workspace::root().join(WITHOUT_SERVICES).is_file());
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod cargo;
 mod debian;
-mod node;
+pub(crate) mod node;
 mod python;
 
 use anyhow::{Result, bail};

@@ -8,11 +8,31 @@ use anyhow::{Context, Result};
 use super::Missing;
 use crate::{step, workspace};
 
-/// The pinned packages: every one by its version, so that there is no lock file, which would name a registry.
-const MANIFEST: &str = "transports/mcp-stdio/tests/peers/typescript/package.json";
+/// Packages that belong together, and the folder that holds them.
+struct Set {
+    /// The pinned packages: every one by its version, so that there is no lock file, which would name a registry.
+    manifest: &'static str,
+    /// Where they live in the build folder; the peer tests look there.
+    folder: &'static str,
+    /// What they are.
+    what: &'static str,
+}
 
-/// Where they live in the build folder; the peer tests look there.
-const FOLDER: &str = "peers/node";
+const SETS: [Set; 2] = [
+    Set {
+        manifest: "transports/mcp-stdio/tests/peers/typescript/package.json",
+        folder: "peers/node",
+        what: "the official TypeScript client of MCP",
+    },
+    Set {
+        manifest: "transports/grpc/tests/peers/buf/package.json",
+        folder: BUF,
+        what: "buf, which checks and calls gRPC",
+    },
+];
+
+/// Where buf lives in the build folder.
+const BUF: &str = "peers/buf";
 
 /// The copy of the manifest whose packages the folder holds, written last.
 const STAMP: &str = "installed-package.json";
@@ -21,12 +41,41 @@ const STAMP: &str = "installed-package.json";
 const INSTALL: [&str; 6] =
     ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"];
 
-fn folder(target: &Path) -> PathBuf {
-    target.join(FOLDER)
-}
+impl Set {
+    fn manifest(&self) -> Result<String> {
+        let path = self.manifest;
+        fs::read_to_string(workspace::root().join(path)).with_context(|| format!("reading {path}"))
+    }
 
-fn manifest() -> Result<String> {
-    fs::read_to_string(workspace::root().join(MANIFEST)).with_context(|| format!("reading {MANIFEST}"))
+    fn missing(&self, target: &Path) -> Result<Option<Missing>> {
+        let folder = target.join(self.folder);
+        if is_current(&folder, &self.manifest()?) {
+            return Ok(None);
+        }
+        let (folder, install, manifest) = (folder.display(), INSTALL.join(" "), self.manifest);
+        Ok(Some(Missing {
+            what: format!("{}, as pinned in {manifest}", self.what),
+            remedy: format!(
+                "rm -rf {folder} && mkdir -p {folder} && cp {manifest} {folder}/package.json \
+                 && (cd {folder} && npm {install} && cp package.json {STAMP})"
+            ),
+        }))
+    }
+
+    fn install(&self, target: &Path) -> Result<()> {
+        let (folder, manifest) = (target.join(self.folder), self.manifest()?);
+        if is_current(&folder, &manifest) {
+            println!("== Node packages: {} is there", self.what);
+            return Ok(());
+        }
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("clearing {}", folder.display()))?;
+        }
+        fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+        fs::write(folder.join("package.json"), &manifest).context("placing the manifest")?;
+        step::run("Node packages", workspace::command("npm").args(INSTALL).current_dir(&folder))?;
+        fs::write(folder.join(STAMP), manifest).context("noting what is installed")
+    }
 }
 
 /// Whether the folder holds exactly these packages.
@@ -34,36 +83,19 @@ fn is_current(folder: &Path, manifest: &str) -> bool {
     folder.join("node_modules").is_dir() && fs::read_to_string(folder.join(STAMP)).is_ok_and(|held| held == manifest)
 }
 
-/// Says when the packages are not there or are of other versions.
-pub(super) fn missing(target: &Path) -> Result<Option<Missing>> {
-    let folder = folder(target);
-    if is_current(&folder, &manifest()?) {
-        return Ok(None);
-    }
-    let (folder, install) = (folder.display(), INSTALL.join(" "));
-    Ok(Some(Missing {
-        what: format!("the official TypeScript client of MCP, as pinned in {MANIFEST}"),
-        remedy: format!(
-            "rm -rf {folder} && mkdir -p {folder} && cp {MANIFEST} {folder}/package.json \
-             && (cd {folder} && npm {install} && cp package.json {STAMP})"
-        ),
-    }))
+/// Says which packages are not there or are of other versions.
+pub(super) fn missing(target: &Path) -> Result<Vec<Missing>> {
+    SETS.iter().filter_map(|set| set.missing(target).transpose()).collect()
 }
 
-/// Makes the folder anew unless it holds the packages already.
+/// Makes each folder anew unless it holds its packages already.
 pub(super) fn install(target: &Path) -> Result<()> {
-    let (folder, manifest) = (folder(target), manifest()?);
-    if is_current(&folder, &manifest) {
-        println!("== Node packages: all are there");
-        return Ok(());
-    }
-    if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("clearing {}", folder.display()))?;
-    }
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    fs::write(folder.join("package.json"), &manifest).context("placing the manifest")?;
-    step::run("Node packages", workspace::command("npm").args(INSTALL).current_dir(&folder))?;
-    fs::write(folder.join(STAMP), manifest).context("noting what is installed")
+    SETS.iter().try_for_each(|set| set.install(target))
+}
+
+/// The buf that checks `.proto` files, once it is installed.
+pub(crate) fn buf(target: &Path) -> PathBuf {
+    target.join(BUF).join("node_modules/.bin/buf")
 }
 
 #[cfg(test)]
@@ -85,15 +117,17 @@ mod tests {
 
     #[test]
     fn every_package_is_pinned() {
-        let manifest = manifest().unwrap();
-        let pins: Vec<&str> = manifest
-            .lines()
-            .filter_map(|line| line.strip_prefix("    ")?.split_once("\": \""))
-            .map(|(_, version)| version.trim_end_matches(['"', ',']))
-            .collect();
-        assert!(pins.len() > 10, "{pins:?}");
-        for pin in pins {
-            assert!(pin.chars().all(|c| c.is_ascii_digit() || c == '.'), "{pin} is no exact version");
+        for set in SETS {
+            let manifest = set.manifest().unwrap();
+            let pins: Vec<&str> = manifest
+                .lines()
+                .filter_map(|line| line.strip_prefix("    ")?.split_once("\": \""))
+                .map(|(_, version)| version.trim_end_matches(['"', ',']))
+                .collect();
+            assert!(!pins.is_empty(), "{manifest}");
+            for pin in pins {
+                assert!(pin.chars().all(|c| c.is_ascii_digit() || c == '.'), "{pin} is no exact version");
+            }
         }
     }
 }

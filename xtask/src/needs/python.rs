@@ -8,21 +8,80 @@ use anyhow::{Context, Result};
 use super::Missing;
 use crate::{step, workspace};
 
-/// The pinned packages.
-const REQUIREMENTS: &str = "transports/mcp-stdio/tests/peers/requirements.txt";
+/// Packages that belong together, and the environment that holds them.
+struct Set {
+    /// The pinned packages.
+    requirements: &'static str,
+    /// Where the environment lives in the build folder; the peer tests look there.
+    venv: &'static str,
+    /// What they are.
+    what: &'static str,
+}
 
-/// Where the environment lives in the build folder; the peer tests look there.
-const VENV: &str = "peers/venv";
+const SETS: [Set; 2] = [
+    Set {
+        requirements: "transports/mcp-stdio/tests/peers/requirements.txt",
+        venv: "peers/venv",
+        what: "the official Python client of MCP",
+    },
+    Set {
+        requirements: "transports/grpc/tests/peers/requirements.txt",
+        venv: "peers/grpc-venv",
+        what: "gRPC for Python and its compiler",
+    },
+];
 
 /// The copy of the requirements that the environment holds, written last.
 const STAMP: &str = "installed-requirements.txt";
 
-fn venv(target: &Path) -> PathBuf {
-    target.join(VENV)
-}
+impl Set {
+    fn venv(&self, target: &Path) -> PathBuf {
+        target.join(self.venv)
+    }
 
-fn requirements() -> Result<String> {
-    fs::read_to_string(workspace::root().join(REQUIREMENTS)).with_context(|| format!("reading {REQUIREMENTS}"))
+    fn requirements(&self) -> Result<String> {
+        let path = self.requirements;
+        fs::read_to_string(workspace::root().join(path)).with_context(|| format!("reading {path}"))
+    }
+
+    fn missing(&self, target: &Path) -> Result<Option<Missing>> {
+        let venv = self.venv(target);
+        if is_current(&venv, &self.requirements()?) {
+            return Ok(None);
+        }
+        let (venv, requirements) = (venv.display(), self.requirements);
+        Ok(Some(Missing {
+            what: format!("{}, as pinned in {requirements}", self.what),
+            remedy: format!(
+                "python3 -m venv --clear {venv} && {venv}/bin/pip install --requirement {requirements} \
+                 && cp {requirements} {venv}/{STAMP}"
+            ),
+        }))
+    }
+
+    fn install(&self, target: &Path) -> Result<()> {
+        let (venv, requirements) = (self.venv(target), self.requirements()?);
+        if is_current(&venv, &requirements) {
+            println!("== Python packages: {} is there", self.what);
+            return Ok(());
+        }
+        step::run("Python environment", workspace::command("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+        let python = venv.join("bin/python");
+        step::run(
+            "Python packages",
+            workspace::command(&python.to_string_lossy()).args([
+                "-m",
+                "pip",
+                "install",
+                "--disable-pip-version-check",
+                "--no-input",
+                "--progress-bar=off",
+                "--requirement",
+                self.requirements,
+            ]),
+        )?;
+        fs::write(venv.join(STAMP), requirements).context("noting what is installed")
+    }
 }
 
 /// Whether the environment holds exactly these requirements.
@@ -31,45 +90,14 @@ fn is_current(venv: &Path, requirements: &str) -> bool {
     venv.join("bin/python").is_file() && fs::read_to_string(venv.join(STAMP)).is_ok_and(|held| held == requirements)
 }
 
-/// Says when the environment is not there or holds other versions.
-pub(super) fn missing(target: &Path) -> Result<Option<Missing>> {
-    let venv = venv(target);
-    if is_current(&venv, &requirements()?) {
-        return Ok(None);
-    }
-    let venv = venv.display();
-    Ok(Some(Missing {
-        what: format!("the official Python client of MCP, as pinned in {REQUIREMENTS}"),
-        remedy: format!(
-            "python3 -m venv --clear {venv} && {venv}/bin/pip install --requirement {REQUIREMENTS} \
-             && cp {REQUIREMENTS} {venv}/{STAMP}"
-        ),
-    }))
+/// Says which environments are not there or hold other versions.
+pub(super) fn missing(target: &Path) -> Result<Vec<Missing>> {
+    SETS.iter().filter_map(|set| set.missing(target).transpose()).collect()
 }
 
-/// Makes the environment anew unless it holds the requirements already.
+/// Makes each environment anew unless it holds its requirements already.
 pub(super) fn install(target: &Path) -> Result<()> {
-    let (venv, requirements) = (venv(target), requirements()?);
-    if is_current(&venv, &requirements) {
-        println!("== Python packages: all are there");
-        return Ok(());
-    }
-    step::run("Python environment", workspace::command("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
-    let python = venv.join("bin/python");
-    step::run(
-        "Python packages",
-        workspace::command(&python.to_string_lossy()).args([
-            "-m",
-            "pip",
-            "install",
-            "--disable-pip-version-check",
-            "--no-input",
-            "--progress-bar=off",
-            "--requirement",
-            REQUIREMENTS,
-        ]),
-    )?;
-    fs::write(venv.join(STAMP), requirements).context("noting what is installed")
+    SETS.iter().try_for_each(|set| set.install(target))
 }
 
 #[cfg(test)]

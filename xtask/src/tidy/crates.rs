@@ -16,6 +16,8 @@ enum Layer {
     /// The one crate that names adapters and serves transports.
     Bootstrap,
     Transport,
+    /// What tests and benches drive ours against.
+    Peer,
     /// Suites and benches look at everything.
     Observer,
     Chores,
@@ -29,6 +31,7 @@ impl Layer {
             "transports/bootstrap" => Some(Self::Bootstrap),
             "conformance" | "core/model" | "xtask/bench" => Some(Self::Observer),
             "xtask" => Some(Self::Chores),
+            "adapters/ssh/peer" => Some(Self::Peer),
             _ if folder.starts_with("adapters/") => Some(Self::Adapter),
             _ if folder.starts_with("transports/") => Some(Self::Transport),
             _ => None,
@@ -37,7 +40,7 @@ impl Layer {
 
     fn may_know(self, other: Self) -> bool {
         match self {
-            Self::Core | Self::Chores => false,
+            Self::Core | Self::Peer | Self::Chores => false,
             Self::Adapter => other == Self::Core,
             Self::Bootstrap => matches!(other, Self::Core | Self::Adapter),
             Self::Transport => matches!(other, Self::Core | Self::Bootstrap | Self::Transport),
@@ -48,6 +51,7 @@ impl Layer {
     fn rule(self) -> &'static str {
         match self {
             Self::Core => "the core knows no other crate of ours",
+            Self::Peer => "what ours is tested against knows nothing of ours",
             Self::Chores => "the chores know no other crate of ours",
             Self::Adapter => "an adapter knows the core only",
             Self::Bootstrap => "bootstrap knows the core and the adapters",
@@ -161,6 +165,24 @@ mod tests {
                  transports, never an adapter",
                 "transports/bootstrap/Cargo.toml:1: depends on transports/mcp, but bootstrap knows the core and the \
                  adapters",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_ours_is_tested_against_is_known_to_suites_only_and_knows_nothing_of_ours() {
+        let tree = "\
+            0 sessiond-conformance v0.1.0 (/r/conformance)\n\
+            1 sessiond-ssh-peer v0.1.0 (/r/adapters/ssh/peer)\n\
+            0 sessiond-ssh v0.1.0 (/r/adapters/ssh)\n\
+            1 sessiond-ssh-peer v0.1.0 (/r/adapters/ssh/peer)\n\
+            0 sessiond-ssh-peer v0.1.0 (/r/adapters/ssh/peer)\n\
+            1 sessiond-core v0.1.0 (/r/core)\n";
+        assert_eq!(
+            directions(tree),
+            [
+                "adapters/ssh/Cargo.toml:1: depends on adapters/ssh/peer, but an adapter knows the core only",
+                "adapters/ssh/peer/Cargo.toml:1: depends on core, but what ours is tested against knows nothing of ours",
             ]
         );
     }

@@ -1,0 +1,3 @@
+# Who is there.
+scan
+echo members $L
