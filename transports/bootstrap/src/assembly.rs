@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessiond_core::{Backend, Error, FixedTargets, Registry, TargetInfo, TargetName};
+use sessiond_core::{Backend, Error, FixedTargets, JoinedTargets, Registry, TargetInfo, TargetName, Targets};
 
 use crate::args::Args;
 use crate::config::{BackendSettings, Configuration, LogLevel, PtySettings};
 use crate::environment::{CONFIG, Environment, LOG};
 use crate::key_path::KeyPath;
 use crate::problem::{Origin, Problem, Problems};
-use crate::{file, logs, resolve};
+use crate::{file, hosts, logs, resolve};
 
 /// Makes the process fit to hold other processes. To be called first of all in `main`, while there is one thread.
 ///
@@ -62,32 +62,50 @@ impl Bootstrap {
     /// Makes every enabled target and the registry over them. Needs a tokio runtime.
     ///
     /// # Errors
-    /// A target that cannot be made, by its name.
+    /// A target that cannot be made, by its name; there is no target at all.
     pub fn assemble(&self) -> Result<Assembly, Error> {
-        let enabled = self.configuration.targets.iter().filter(|(_, target)| target.enabled);
-        let targets = enabled
-            .map(|(name, target)| {
-                let kind = target.backend.name();
-                let made = self.backend(&target.backend).map(|backend| (info(name, kind), backend));
-                tracing::debug!(target = %name, backend = kind, made = made.is_ok(), "made a target");
-                made.map_err(|error| Error::new(error.kind(), format!("target {name}: {error}")))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let registry = Registry::new(Arc::new(FixedTargets::new(targets)), self.configuration.limits.clone());
-        Ok(Assembly { registry })
+        let hosts =
+            hosts::hosts(&self.configuration, &self.environment)?.map(|hosts| Arc::new(hosts) as Arc<dyn Targets>);
+        let sources: Vec<Arc<dyn Targets>> = [Some(self.machine()?), hosts].into_iter().flatten().collect();
+        let targets = JoinedTargets::new(sources);
+        let (known, any_host) = (targets.list(), self.configuration.ssh.enabled && self.configuration.ssh.any_host);
+        if known.is_empty() && !any_host {
+            return Err(Error::failed_precondition(
+                "there is nothing to run anything on: every target is disabled, and there is no SSH host",
+            ));
+        }
+        let has_hosts = any_host || known.iter().any(|target| target.host.is_some());
+        let registry = Registry::new(Arc::new(targets), self.configuration.limits.clone());
+        Ok(Assembly { registry, has_hosts })
     }
 
-    fn backend(&self, settings: &BackendSettings) -> Result<Arc<dyn Backend>, Error> {
-        match settings {
-            BackendSettings::Pty(pty) => self.pty(pty),
+    /// The targets that are no hosts.
+    fn machine(&self) -> Result<Arc<dyn Targets>, Error> {
+        let enabled = self.configuration.targets.iter().filter(|(_, target)| target.enabled);
+        let made = enabled.filter_map(|(name, target)| {
+            let made = self.target(name, &target.backend).transpose()?;
+            tracing::debug!(target = %name, backend = target.backend.name(), made = made.is_ok(), "made a target");
+            Some(made.map_err(|error| Error::new(error.kind(), format!("target {name}: {error}"))))
+        });
+        let targets: Arc<dyn Targets> = Arc::new(FixedTargets::new(made.collect::<Result<Vec<_>, _>>()?));
+        Ok(targets)
+    }
+
+    /// One target; `None` for a host, which is made elsewhere.
+    fn target(&self, name: &TargetName, settings: &BackendSettings) -> Result<Option<Target>, Error> {
+        Ok(match settings {
+            BackendSettings::Pty(pty) => Some((TargetInfo::new(name.clone(), settings.name()), self.pty(pty)?)),
+            BackendSettings::Ssh(_) => None,
             #[cfg(feature = "fake")]
-            BackendSettings::Fake => Ok(sessiond_core::fake::Fake::new()),
-        }
+            BackendSettings::Fake => {
+                use sessiond_core::fake::Fake;
+                Some((Fake::info(name.clone()), Fake::new() as Arc<dyn Backend>))
+            }
+        })
     }
 
     fn pty(&self, settings: &PtySettings) -> Result<Arc<dyn Backend>, Error> {
-        // No key names a variable with a credential in it yet.
-        let mut environment = self.environment.for_children(&[]);
+        let mut environment = self.environment.for_children(&hosts::secret_variables(&self.configuration));
         environment.retain(|(name, _)| name.to_str().is_none_or(|name| !settings.env.contains_key(name)));
         environment.extend(settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
         let config = sessiond_pty::Config {
@@ -102,9 +120,8 @@ impl Bootstrap {
     }
 }
 
-fn info(name: &TargetName, backend: &'static str) -> TargetInfo {
-    TargetInfo { name: name.clone(), client_id: name.to_string(), backend }
-}
+/// A target that is no host.
+type Target = (TargetInfo, Arc<dyn Backend>);
 
 /// The log level that a flag or the short variable asks for.
 fn log_level(args: &Args, environment: &Environment) -> Result<Option<(LogLevel, Origin)>, Problem> {
@@ -123,6 +140,8 @@ fn log_level(args: &Args, environment: &Environment) -> Result<Option<(LogLevel,
 pub struct Assembly {
     /// The service behind every transport.
     pub registry: Arc<Registry>,
+    /// Whether there are hosts: targets that are reached over connections, whose tools are worth listing.
+    pub has_hosts: bool,
 }
 
 impl Assembly {

@@ -1,14 +1,17 @@
 //! The typed configuration that the rest of the server reads.
 
+mod ssh;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use sessiond_core::{Limits, TargetName};
 
+pub use self::ssh::{SecretSetting, SshHostSettings, SshSettings};
 use crate::key_path::KeyPath;
 use crate::problem::Origin;
-use crate::settings::{PTY, SERVER, TARGET};
+use crate::settings::{TARGET, of_server};
 
 /// The name of the target that is there without any configuration: this machine.
 pub(crate) const LOCAL: &str = "local";
@@ -20,6 +23,8 @@ pub struct Configuration {
     pub limits: Limits,
     /// The targets by name, the disabled ones included: `[targets.NAME]`.
     pub targets: BTreeMap<TargetName, TargetSettings>,
+    /// What holds for all SSH hosts: `[ssh]`.
+    pub ssh: SshSettings,
     /// How MCP results read: `mcp.text`.
     pub text: TextStyle,
     /// From which level on to log: `log.level`.
@@ -43,6 +48,8 @@ pub struct TargetSettings {
 pub enum BackendSettings {
     /// This machine: sessions on pseudo-terminals, commands on pipes.
     Pty(PtySettings),
+    /// A host that is reached over SSH.
+    Ssh(Box<SshHostSettings>),
     /// The scripted backend, for tests of whole servers.
     #[cfg(feature = "fake")]
     Fake,
@@ -53,25 +60,9 @@ impl BackendSettings {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pty(_) => "pty",
+            Self::Ssh(_) => "ssh",
             #[cfg(feature = "fake")]
             Self::Fake => "fake",
-        }
-    }
-
-    /// The settings of `pty`, where it is that.
-    pub fn as_pty(&self) -> Option<&PtySettings> {
-        match self {
-            Self::Pty(pty) => Some(pty),
-            #[cfg(feature = "fake")]
-            Self::Fake => None,
-        }
-    }
-
-    pub(crate) fn as_pty_mut(&mut self) -> Option<&mut PtySettings> {
-        match self {
-            Self::Pty(pty) => Some(pty),
-            #[cfg(feature = "fake")]
-            Self::Fake => None,
         }
     }
 }
@@ -127,6 +118,16 @@ words! {
 }
 
 words! {
+    /// Which host keys are accepted. A key other than the known one is refused in any case.
+    HostKeys {
+        /// Only keys that are known.
+        Strict = "strict",
+        /// Also the first key of a host of which none is known; it is learnt.
+        AcceptNew = "accept-new",
+    }
+}
+
+words! {
     /// From which level on to log.
     LogLevel {
         /// Nothing.
@@ -174,6 +175,7 @@ impl Default for Configuration {
         Self {
             limits: Limits::default(),
             targets: local.into_iter().collect(),
+            ssh: SshSettings::default(),
             text: TextStyle::Short,
             log_level: LogLevel::Warn,
             log_format: LogFormat::Text,
@@ -198,15 +200,12 @@ pub struct Shown {
 impl Configuration {
     /// Every key, in the order of the documentation, with its value and who set it.
     pub fn shown(&self) -> Vec<Shown> {
-        let mut shown: Vec<_> = SERVER
-            .iter()
-            .map(|setting| self.row(KeyPath::of(setting.name), setting.about, setting.show(self)))
-            .collect();
+        let mut shown: Vec<_> =
+            of_server().map(|own| self.row(KeyPath::of(own.name), own.about, own.show(self))).collect();
         for (name, target) in &self.targets {
             let path = |key| KeyPath::of_target(name.as_str(), key);
             shown.extend(TARGET.iter().map(|own| self.row(path(own.name), own.about, own.show(target))));
-            let pty = target.backend.as_pty().into_iter();
-            shown.extend(pty.flat_map(|pty| PTY.iter().map(|own| self.row(path(own.name), own.about, own.show(pty)))));
+            shown.extend(target.backend.rows().into_iter().map(|own| self.row(path(own.name), own.about, own.value)));
         }
         shown
     }

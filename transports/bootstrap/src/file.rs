@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::key_path::KeyPath;
 use crate::problem::{Origin, Problem};
@@ -68,6 +68,7 @@ impl Flat<'_> {
                 DeValue::String(text) => Raw::Text(text.to_string()),
                 DeValue::Integer(digits) => Raw::Integer(u64::from_str_radix(digits.as_str(), digits.radix()).ok()),
                 DeValue::Boolean(value) => Raw::Boolean(*value),
+                DeValue::Array(list) => strings(list).map_or(Raw::Other("array"), Raw::List),
                 other => Raw::Other(other.type_str()),
             };
             let offset = key.span().start;
@@ -75,6 +76,11 @@ impl Flat<'_> {
             self.entries.push((offset, Entry { path: KeyPath(path), raw, origin }));
         }
     }
+}
+
+/// A list's strings, when it holds nothing else.
+fn strings(list: &DeArray<'_>) -> Option<Vec<String>> {
+    list.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect()
 }
 
 /// The line of a byte, from 1.

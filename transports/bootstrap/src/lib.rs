@@ -9,7 +9,8 @@
 //! 4. entries are checked against the one declaration of all keys (`settings`, made of `setting`s) and give the
 //!    [`Configuration`] or every [`Problem`] at once (`resolve`, `config`, `problem`)
 //! 5. [`logs`]: tracing to stderr, and panics with it
-//! 6. [`Bootstrap::assemble`]: targets from the configuration, the registry over them (`assembly`)
+//! 6. [`Bootstrap::assemble`]: targets from the configuration (`hosts` for those over SSH), the registry over them
+//!    (`assembly`)
 //! 7. [`end_on_signals`]: what ends the server (`signals`)
 
 mod args;
@@ -17,6 +18,7 @@ mod assembly;
 mod config;
 mod environment;
 mod file;
+mod hosts;
 mod key_path;
 pub mod logs;
 mod overlay;
@@ -28,7 +30,10 @@ mod signals;
 
 pub use args::Args;
 pub use assembly::{Assembly, Bootstrap, prepare_process};
-pub use config::{BackendSettings, Configuration, LogFormat, LogLevel, PtySettings, Shown, TargetSettings, TextStyle};
+pub use config::{
+    BackendSettings, Configuration, HostKeys, LogFormat, LogLevel, PtySettings, SecretSetting, Shown, SshHostSettings,
+    SshSettings, TargetSettings, TextStyle,
+};
 pub use environment::Environment;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::known_keys;

@@ -11,7 +11,7 @@ use crate::key_path::KeyPath;
 use crate::overlay;
 use crate::problem::{Origin, Problem, Problems};
 use crate::setting::Raw;
-use crate::settings::{BACKENDS, PTY, SERVER, TARGET, backend, paths};
+use crate::settings::{ALTERNATIVES, BACKENDS, TARGET, backend, of_server, paths};
 
 /// The configuration that a file's entries and the environment's variables make.
 ///
@@ -31,10 +31,29 @@ pub(crate) fn resolve(file: Vec<Entry>, environment: &Environment) -> Result<Con
         }
     }
     let Resolving { configuration, .. } = resolving;
-    if problems.is_empty() && !configuration.targets.values().any(|target| target.enabled) {
+    problems.extend(contradictions(&configuration));
+    if problems.is_empty() && !configuration.targets.values().any(|target| target.enabled) && !configuration.ssh.enabled
+    {
         problems.push(Problem::new("every target is disabled: enable one, for nothing can run without"));
     }
     if problems.is_empty() { Ok(configuration) } else { Err(Problems(problems)) }
+}
+
+/// Keys that say one thing in two ways.
+fn contradictions(configuration: &Configuration) -> Vec<Problem> {
+    let targets = configuration.targets.keys();
+    let pairs = targets.flat_map(|target| ALTERNATIVES.iter().map(move |keys| (target.as_str(), keys)));
+    pairs.filter_map(|(target, keys)| contradiction(configuration, target, keys)).collect()
+}
+
+/// The first two of these keys that are both set.
+fn contradiction(configuration: &Configuration, target: &str, keys: &[&str]) -> Option<Problem> {
+    let mut set = keys.iter().filter_map(|key| {
+        let path = KeyPath::of_target(target, key);
+        configuration.origins.get(&path).map(|origin| (path, origin))
+    });
+    let ((first, there), (second, here)) = (set.next()?, set.next()?);
+    Some(Problem::at(here, &second, format!("excludes {first}, which {there} sets: keep one of them")))
 }
 
 struct Resolving {
@@ -105,8 +124,7 @@ impl Resolving {
                 Some(Err("is the file's to say, because a backend brings its own keys".to_owned()))
             }
             ["targets", name, key, rest @ ..] => self.set_target(name, key, rest, &raw),
-            _ => SERVER
-                .iter()
+            _ => of_server()
                 .find(|setting| setting.name.split('.').eq(segments.iter().copied()))
                 .map(|setting| setting.apply(&mut self.configuration, &[], &raw)),
         };
@@ -130,9 +148,7 @@ impl Resolving {
         if let Some(setting) = TARGET.iter().find(|setting| setting.name == key && rest.is_empty()) {
             return Some(setting.apply(target, rest, raw));
         }
-        let pty = target.backend.as_pty_mut()?;
-        let setting = PTY.iter().find(|setting| setting.name == key && (rest.is_empty() || setting.is_table()))?;
-        Some(setting.apply(pty, rest, raw))
+        target.backend.apply(key, rest, raw)
     }
 
     /// Whether keys lie below this path. The file may put any target below `targets`.

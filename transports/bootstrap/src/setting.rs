@@ -18,11 +18,15 @@ pub(crate) enum Kind<C: 'static> {
     /// A whole number of some unit.
     Integer { range: RangeInclusive<u64>, unit: &'static str, get: fn(&C) -> Option<u64>, set: fn(&mut C, u64) },
     /// `true` or `false`.
-    Switch { get: fn(&C) -> bool, set: fn(&mut C, bool) },
+    Switch { get: fn(&C) -> Option<bool>, set: fn(&mut C, bool) },
+    /// One line of text.
+    Text { get: fn(&C) -> Option<&str>, set: fn(&mut C, String) },
     /// An absolute path, or one below the home directory where that makes sense.
     Path { home: bool, get: fn(&C) -> Option<&Path>, set: fn(&mut C, PathBuf) },
+    /// Such paths: one, or a list of them. In a variable there are colons between them.
+    Paths { get: fn(&C) -> &[PathBuf], set: fn(&mut C, Vec<PathBuf>) },
     /// One of a few words.
-    Choice { words: &'static [&'static str], get: fn(&C) -> &'static str, set: fn(&mut C, &str) },
+    Choice { words: &'static [&'static str], get: fn(&C) -> Option<&'static str>, set: fn(&mut C, &str) },
     /// A table of variables to give to children.
     Variables { get: fn(&C) -> Vec<&str>, set: fn(&mut C, String, String) },
 }
@@ -36,6 +40,8 @@ pub(crate) enum Raw {
     Integer(Option<u64>),
     /// A boolean of the file.
     Boolean(bool),
+    /// A list of strings of the file.
+    List(Vec<String>),
     /// A table without anything in it.
     EmptyTable,
     /// Something that no key takes, by its TOML name.
@@ -69,6 +75,16 @@ impl Raw {
         }
     }
 
+    /// The value as a list; one string is a list of one.
+    fn list(&self) -> Vec<&str> {
+        match self {
+            Self::List(list) => list.iter().map(String::as_str).collect(),
+            Self::Text(text) => vec![text],
+            Self::Untyped(text) => text.split(':').collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What a refusal calls it. Text is not repeated: somebody may have put a password in the wrong place.
     fn article(&self) -> Option<String> {
         Some(match self {
@@ -76,6 +92,7 @@ impl Raw {
             Self::Integer(Some(value)) => value.to_string(),
             Self::Integer(None) => "a number that is negative or too large".to_owned(),
             Self::Boolean(value) => value.to_string(),
+            Self::List(_) => "a list of strings".to_owned(),
             Self::EmptyTable => "a table".to_owned(),
             Self::Other(name @ ("array" | "integer")) => format!("an {name}"),
             Self::Other(name) => format!("a {name}"),
@@ -97,6 +114,14 @@ impl<C> Setting<C> {
             (Kind::Switch { set, .. }, []) => raw.boolean().map(|value| set(part, value)),
             (Kind::Path { home, set, .. }, []) => {
                 raw.text().filter(|text| is_path(text, *home)).map(|text| set(part, PathBuf::from(text)))
+            }
+            (Kind::Paths { set, .. }, []) => {
+                let paths = raw.list();
+                let are_paths = !paths.is_empty() && paths.iter().all(|path| is_path(path, true));
+                are_paths.then(|| set(part, paths.into_iter().map(PathBuf::from).collect()))
+            }
+            (Kind::Text { set, .. }, []) => {
+                raw.text().filter(|text| is_line(text)).map(|text| set(part, text.to_owned()))
             }
             (Kind::Choice { words, set, .. }, []) => {
                 raw.text().filter(|text| words.contains(text)).map(|text| set(part, text))
@@ -126,9 +151,13 @@ impl<C> Setting<C> {
     pub(crate) fn show(&self, part: &C) -> Option<String> {
         match &self.kind {
             Kind::Integer { get, .. } => get(part).map(|value| value.to_string()),
-            Kind::Switch { get, .. } => Some(get(part).to_string()),
+            Kind::Switch { get, .. } => get(part).map(|value| value.to_string()),
+            Kind::Text { get, .. } => get(part).map(|text| format!("{text:?}")),
             Kind::Path { get, .. } => get(part).map(|path| format!("{path:?}")),
-            Kind::Choice { get, .. } => Some(format!("{:?}", get(part))),
+            Kind::Paths { get, .. } => {
+                Some(get(part)).filter(|paths| !paths.is_empty()).map(|paths| format!("{paths:?}"))
+            }
+            Kind::Choice { get, .. } => get(part).map(|word| format!("{word:?}")),
             Kind::Variables { get, .. } => {
                 let names = get(part);
                 (!names.is_empty()).then(|| format!("{{ {} }}", names.join(", ")))
@@ -148,6 +177,8 @@ impl<C> Setting<C> {
             Kind::Switch { .. } => "true or false".to_owned(),
             Kind::Path { home: true, .. } => "an absolute path, or one that begins with ~/".to_owned(),
             Kind::Path { home: false, .. } => "an absolute path".to_owned(),
+            Kind::Paths { .. } => "an absolute path, one that begins with ~/, or a list of such".to_owned(),
+            Kind::Text { .. } => "one line of text".to_owned(),
             Kind::Choice { words, .. } => format!("one of {}", words.join(", ")),
             Kind::Variables { .. } if rest.is_empty() => "a table of variables".to_owned(),
             Kind::Variables { .. } => "a string without a NUL, under a name without = or NUL".to_owned(),
@@ -158,6 +189,10 @@ impl<C> Setting<C> {
 fn is_path(text: &str, home: bool) -> bool {
     let rooted = text.starts_with('/') || home && (text == "~" || text.starts_with("~/"));
     rooted && !text.contains('\0')
+}
+
+fn is_line(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_control)
 }
 
 fn is_variable(name: &str, value: &str) -> bool {

@@ -1,24 +1,31 @@
 //! The command line.
 
 use std::io::Read;
+use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use serde_json::{Map, Value};
 use sessiond_bootstrap::Args;
+use sessiond_grpc::Address;
 
 const EXAMPLES: &str = "\
 Examples:
   Register with Claude Code, which then starts it when it needs it:
       claude mcp add sessiond -- sessiond-mcp-stdio
+  The same, with sessions that outlive the client:
+      claude mcp add sessiond -- sessiond-mcp-stdio --connect auto
   See whether everything is in order:
       sessiond-mcp-stdio check
   Run a session here, and see its output until it ends:
       sessiond-mcp-stdio call session_start '{\"command\": \"echo hello\", \"client_token\": \"local\"}'
   Run a command, and take its result apart:
       sessiond-mcp-stdio call execute_command '{\"command\": \"uname -a\", \"client_token\": \"local\"}' | jq .stdout
+  The same on a host of ~/.ssh/config:
+      sessiond-mcp-stdio call ssh_cmd_run '{\"command\": \"uname -a\", \"host_name\": \"HOST\"}' | jq .output
 
-The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with it whatever it has started.";
+The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with it whatever it has started. With
+--connect that is nothing: sessions are those of sessiond-grpc, where `sessiond-grpc list` shows them.";
 
 /// Sessions for AI agents over MCP on stdin and stdout
 ///
@@ -28,8 +35,29 @@ The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Args,
+    /// Serve the sessions of a running sessiond-grpc: unix:PATH, http://IP:PORT, or auto for the user's own, which is
+    /// started where none runs. They outlive this process
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) connect: Option<Upstream>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+/// Which server is behind the bridge.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Upstream {
+    /// The user's own; one is started where none runs.
+    Auto,
+    /// The one that listens here.
+    At(Address),
+}
+
+impl FromStr for Upstream {
+    type Err = sessiond_core::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::At) }
+    }
 }
 
 /// What it can do besides serving.
@@ -41,7 +69,7 @@ pub(crate) enum Command {
     Check,
     /// Call one tool and print its result as JSON; exit code 1 when it fails
     ///
-    /// Sessions live as long as the server that started them, which here is this one call. So `session_start` follows
+    /// Sessions and commands live as long as the server that started them, which here is this one call. So `session_start` follows
     /// the session's output until it ends, and exits with the session's exit code; Ctrl-C stops the session.
     Call(Call),
 }

@@ -21,7 +21,7 @@ fn text(program: &str) -> String {
     let desktop = json!({"mcpServers": {"sessiond": {"command": "ssh", "args": ["HOST", program]}}});
     format!(
         "\
-sessiond-mcp-stdio {version}: shells on this machine for AI agents, over MCP.
+sessiond-mcp-stdio {version}: shells on this machine and on SSH hosts for AI agents, over MCP.
 An MCP client starts it and speaks with it on stdin and stdout. Register it with
 
   Claude Code       claude mcp add sessiond -- {program}

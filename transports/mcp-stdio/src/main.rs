@@ -3,11 +3,13 @@
 //! - `cli`: the command line
 //! - `serve`: the server, from its first byte to the last process it started; `greeting`: what a person sees who
 //!   starts it by hand
+//! - `bridge`: the same tools over a running `sessiond-grpc`; `upstream`: finding it, or starting it
 //! - `check`, `tools`, `call`: the other subcommands; `follow`: a session's output until its end
 //! - `stdout`: the only place that prints
 //!
 //! One thread: the work of a call is less than the cost of handing it to another.
 
+mod bridge;
 mod call;
 mod check;
 mod cli;
@@ -16,11 +18,12 @@ mod greeting;
 mod serve;
 mod stdout;
 mod tools;
+mod upstream;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
 use sessiond_bootstrap::{Args, Bootstrap, Environment};
 
@@ -30,7 +33,9 @@ use crate::cli::{Cli, Command};
 const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
-    let ended = sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::parse()));
+    let limit = upstream::FileLimit::now();
+    let ended =
+        sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::parse(), limit));
     ended.unwrap_or_else(|error| {
         // A person reads it, or a client's log; there may be nobody.
         let _ = writeln!(std::io::stderr(), "error: {error:#}");
@@ -38,7 +43,13 @@ fn main() -> ExitCode {
     })
 }
 
-fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+fn run(cli: Cli, limit: upstream::FileLimit) -> anyhow::Result<ExitCode> {
+    if let Some(upstream) = &cli.connect {
+        if cli.command.is_some() {
+            bail!("--connect is for serving: leave it out, or leave the subcommand out");
+        }
+        return on_runtime(bridge::serve(load(&cli.common)?, upstream, &cli.common, limit));
+    }
     match cli.command {
         None => on_runtime(serve::serve(load(&cli.common)?)),
         Some(Command::Call(call)) => {

@@ -9,7 +9,7 @@ use sessiond_core::{Owner, Tasks};
 use sessiond_mcp::Handler;
 
 use crate::greeting::greet;
-use crate::tools::FAMILIES;
+use crate::tools::families;
 
 /// How long the tasks of this binary may take to end; they have nothing to finish.
 pub(crate) const TASKS_END: Duration = Duration::from_secs(1);
@@ -36,11 +36,15 @@ pub(crate) async fn serve(bootstrap: Bootstrap) -> anyhow::Result<ExitCode> {
 /// The tools, for the one caller that this binary has: whoever holds the other end of its pipes. They run it, so they
 /// reach all that it reaches.
 pub(crate) fn handler(bootstrap: &Bootstrap, assembly: &Assembly) -> Handler {
-    let style = match bootstrap.configuration.text {
+    Handler::new(assembly.registry.clone(), owner(), &families(assembly.has_hosts), style(bootstrap))
+}
+
+/// How results are put into words.
+pub(crate) fn style(bootstrap: &Bootstrap) -> sessiond_mcp::TextStyle {
+    match bootstrap.configuration.text {
         TextStyle::Short => sessiond_mcp::TextStyle::Short,
         TextStyle::Full => sessiond_mcp::TextStyle::Full,
-    };
-    Handler::new(assembly.registry.clone(), owner(), &FAMILIES, style)
+    }
 }
 
 /// The caller on stdin.

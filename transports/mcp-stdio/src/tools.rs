@@ -26,21 +26,23 @@ pub(crate) async fn print(form: Form) -> anyhow::Result<ExitCode> {
     let text = if form.json {
         serde_json::to_string_pretty(&listed().await.context("listing the tools")?)?
     } else if form.markdown {
-        markdown(&tool_table(&FAMILIES))
+        markdown(&tool_table(&Family::ALL))
     } else {
-        listing(&tool_table(&FAMILIES))
+        listing(&tool_table(&Family::ALL))
     };
     stdout::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What this binary serves.
-pub(crate) const FAMILIES: [Family; 1] = [Family::Session];
+/// What a client is served: the tools of hosts only where there are some (AL02).
+pub(crate) fn families(has_hosts: bool) -> Vec<Family> {
+    if has_hosts { Family::ALL.to_vec() } else { vec![Family::Session] }
+}
 
-/// The result of `tools/list`, asked as a client asks.
+/// The result of `tools/list` where there is every kind of target, asked as a client asks.
 async fn listed() -> anyhow::Result<Value> {
     let registry = Registry::new(Arc::new(FixedTargets::new(Vec::new())), Limits::default());
-    let handler = Handler::new(registry.clone(), owner(), &FAMILIES, TextStyle::Short);
+    let handler = Handler::new(registry.clone(), owner(), &Family::ALL, TextStyle::Short);
     let (client, server) = tokio::io::duplex(PIPE);
     let (input, output) = tokio::io::split(server);
     let end = CancellationToken::new();
@@ -100,7 +102,10 @@ fn listing(tools: &[ToolRow]) -> String {
         }
         text.push('\n');
     }
-    text.push_str("? marks what may be left out. tools --json shows the schemas, call TOOL JSON calls one.\n");
+    text.push_str(
+        "? marks what may be left out. Clients see the ssh_ tools where there is an SSH host. tools --json shows the schemas, \
+         call TOOL JSON calls one.\n",
+    );
     text
 }
 

@@ -11,6 +11,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sessiond_ssh_peer::{Account, Client, Keys, Sshd};
+
 /// The binary that the clients start.
 const SERVER: &str = env!("CARGO_BIN_EXE_sessiond-mcp-stdio");
 
@@ -32,6 +34,42 @@ fn run(peer: &mut Command) {
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{said}");
     assert!(output.status.success(), "{peer:?} ended with {}:\n{said}", output.status);
+}
+
+/// A real SSH server under two names, with the configuration that leads there.
+struct Hosts {
+    client: Client,
+    /// Lives as long as it is used.
+    _sshd: Sshd,
+    _keys: Keys,
+}
+
+impl Hosts {
+    /// `box` is named by sessiond's own configuration, `web` by the SSH client's.
+    fn start() -> anyhow::Result<Self> {
+        let keys = Keys::new()?;
+        let key = keys.ed25519("id_ed25519")?;
+        let sshd = Sshd::builder().account(Account::new("alice").authorized_key(&key)).start()?;
+        let client = Client::new()?;
+        client.host("web", &sshd, "alice", &[&format!("IdentityFile {}", key.path().display())])?;
+        std::fs::write(client.dir().join("known_hosts_of_box"), sshd.known_hosts_lines()?)?;
+        let text = format!(
+            "[ssh]\nconfig = {:?}\n\n[targets.box]\nbackend = 'ssh'\ndescription = 'builds'\nhost = '127.0.0.1'\n\
+             port = {}\nuser = 'alice'\nidentity_files = {:?}\nknown_hosts_files = {:?}\n",
+            client.config_path(),
+            sshd.port(),
+            key.path(),
+            client.dir().join("known_hosts_of_box"),
+        );
+        let hosts = Self { client, _sshd: sshd, _keys: keys };
+        std::fs::write(hosts.configuration(), text)?;
+        Ok(hosts)
+    }
+
+    /// The server's configuration file.
+    fn configuration(&self) -> PathBuf {
+        self.client.dir().join("sessiond.toml")
+    }
 }
 
 mod python {
@@ -92,6 +130,40 @@ mod python {
     #[test]
     fn long_waits_report_progress() {
         run("patience.py", MODERN);
+    }
+
+    /// The bridge looks for its server beside itself.
+    fn run_bridge(era: &str) {
+        let server = Path::new(SERVER).with_file_name("sessiond-grpc");
+        assert!(server.exists(), "{} is missing: run `cargo build --package sessiond-grpc`", server.display());
+        run("bridge.py", era);
+    }
+
+    #[test]
+    fn sessions_outlive_their_client_with_handshake() {
+        run_bridge(LEGACY);
+    }
+
+    #[test]
+    fn sessions_outlive_their_client_without_handshake() {
+        run_bridge(MODERN);
+    }
+
+    /// With an SSH server on this machine, under the names `box` and `web`.
+    fn run_with_hosts(name: &str, era: &str) {
+        let hosts = Hosts::start().expect("an SSH server starts");
+        let mut python = Command::new(installed("venv/bin/python"));
+        super::run(python.arg("-B").arg(script(name)).args([SERVER, era]).arg(hosts.configuration()));
+    }
+
+    #[test]
+    fn commands_on_hosts_with_handshake() {
+        run_with_hosts("hosts.py", LEGACY);
+    }
+
+    #[test]
+    fn commands_on_hosts_without_handshake() {
+        run_with_hosts("hosts.py", MODERN);
     }
 }
 

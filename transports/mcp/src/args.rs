@@ -3,11 +3,13 @@
 //! Everything that can be wrong with an argument alone is found here, before anything acts; each refusal names the
 //! argument, what it is, and what it must be. A string's content is not repeated: it might be a secret.
 
+use std::time::Duration;
+
 use serde_json::{Map, Number, Value};
 use sessiond_core::{Error, Result, shown};
 
 use crate::nearest::nearest;
-use crate::schema::{Field, Kind, Need, Object};
+use crate::schema::{Field, Kind, Need, Object, seconds};
 
 /// Arguments that have passed the check.
 #[derive(Debug, Default)]
@@ -37,9 +39,20 @@ impl Args {
         self.0.get(name).and_then(Value::as_u64)
     }
 
+    /// A time in seconds.
+    pub(crate) fn seconds(&self, name: &str) -> Option<Duration> {
+        let seconds = self.0.get(name).and_then(Value::as_f64)?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
     /// Whether a switch is on.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+        self.flag_or(name, false)
+    }
+
+    /// Whether a switch is on, or what holds when it was left out.
+    pub(crate) fn flag_or(&self, name: &str, default: bool) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(default)
     }
 
     /// Takes a nested object.
@@ -101,7 +114,7 @@ fn check_value(path: &dyn std::fmt::Display, value: &mut Value, kind: Kind) -> R
             }
             _ => Ok(()),
         },
-        (Kind::Choice(names), Value::String(text)) => match names.contains(&text.as_str()) {
+        (Kind::Choice(names) | Kind::FirstOf(names), Value::String(text)) => match names.contains(&text.as_str()) {
             true => Ok(()),
             false => Err(no_choice(path, text, names)),
         },
@@ -112,7 +125,25 @@ fn check_value(path: &dyn std::fmt::Display, value: &mut Value, kind: Kind) -> R
             }
             _ => refuse(value),
         },
-        (Kind::Boolean { .. }, Value::Bool(_)) => Ok(()),
+        (Kind::Integer, Value::Number(number)) => match integer(number) {
+            Some(integer) => {
+                *value = Value::Number(integer);
+                Ok(())
+            }
+            None => refuse(value),
+        },
+        (Kind::Seconds { min_ms, max, .. }, Value::Number(number)) => match number.as_f64() {
+            Some(seconds) if (min_ms as f64 / 1000.0..=max as f64).contains(&seconds) => Ok(()),
+            _ => refuse(value),
+        },
+        (Kind::Signal { .. }, Value::Number(number)) => match natural(number) {
+            Some(natural) => {
+                *value = Value::from(natural);
+                Ok(())
+            }
+            None => refuse(value),
+        },
+        (Kind::Signal { .. }, Value::String(_)) | (Kind::Boolean { .. }, Value::Bool(_)) => Ok(()),
         (Kind::TextMap, Value::Object(map)) => match map.iter().find(|(_, value)| !value.is_string()) {
             Some((name, value)) => {
                 Err(refused(&format_args!("{path}.{}", shown(name)), value, Kind::Text { max: None }))
@@ -128,6 +159,7 @@ fn check_value(path: &dyn std::fmt::Display, value: &mut Value, kind: Kind) -> R
             items.try_for_each(|(place, item)| check_value(&format_args!("{path}[{place}]"), item, *of))
         }
         (Kind::Object(object), Value::Object(map)) => check_object(&format!("{path}."), map, object),
+        (Kind::NullByDefault(kind), _) => check_value(path, value, *kind),
         _ => refuse(value),
     }
 }
@@ -142,17 +174,29 @@ fn natural(number: &Number) -> Option<u64> {
     })
 }
 
+/// The number as an integer. One that no 64 bits hold is the nearest that they do.
+fn integer(number: &Number) -> Option<Number> {
+    if number.is_i64() || number.is_u64() {
+        return Some(number.clone());
+    }
+    let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+    Some(if float < 0.0 { Number::from(float as i64) } else { Number::from(float as u64) })
+}
+
 fn unknown(prefix: &str, name: &str, object: &Object) -> Error {
     let known: Vec<_> = object.fields.iter().map(|field| field.name).collect();
     let near = nearest(name, known.iter().copied());
     let near = near.map(|near| format!("the nearest known one is {prefix}{near}; ")).unwrap_or_default();
-    let known = known.join(", ");
-    Error::invalid_argument(format!("unknown property {prefix}{}: {near}known are {known}", shown(name)))
+    let known = match known.as_slice() {
+        [] => "none is known, so leave it out".to_owned(),
+        known => format!("known are {}", known.join(", ")),
+    };
+    Error::invalid_argument(format!("unknown property {prefix}{}: {near}{known}", shown(name)))
 }
 
 fn missing(prefix: &str, field: &Field) -> Error {
     let must = match field.kind {
-        Kind::Choice(names) => format!("it must be one of {}", names.join(", ")),
+        Kind::Choice(names) | Kind::FirstOf(names) => format!("it must be one of {}", names.join(", ")),
         _ => first_sentence(field.about),
     };
     Error::invalid_argument(format!("{prefix}{} is missing: {must}", field.name))
@@ -182,15 +226,18 @@ fn refused(path: &dyn std::fmt::Display, value: &Value, kind: Kind) -> Error {
         Value::Object(_) => "an object".to_owned(),
     };
     let must = match kind {
-        Kind::Text { .. } | Kind::Choice(_) => "a string".to_owned(),
+        Kind::Text { .. } | Kind::Choice(_) | Kind::FirstOf(_) => "a string".to_owned(),
         Kind::Natural { min, max: Some(max), .. } => format!("an integer of {min} to {max}"),
         Kind::Natural { min, max: None, .. } => format!("an integer of {min} or more, below 2^64"),
         Kind::Integer => "an integer".to_owned(),
+        Kind::Seconds { min_ms, max, .. } => format!("a number of seconds from {} to {max}", seconds(min_ms)),
+        Kind::Number => "a number".to_owned(),
+        Kind::Signal { .. } => "a signal's number or name".to_owned(),
         Kind::Boolean { .. } => "true or false".to_owned(),
         Kind::TextMap => "an object of strings".to_owned(),
         Kind::List { .. } | Kind::Many(_) => "a list".to_owned(),
         Kind::Object(_) => "an object".to_owned(),
-        Kind::OrNull(kind) => return refused(path, value, *kind),
+        Kind::OrNull(kind) | Kind::NullByDefault(kind) => return refused(path, value, *kind),
     };
     Error::invalid_argument(format!("{path} is {is}: it must be {must}"))
 }

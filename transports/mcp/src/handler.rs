@@ -1,6 +1,7 @@
 //! The MCP handler: lists the tools, dispatches their calls, and says what the server is.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -24,6 +25,8 @@ use crate::wire::Flight;
 
 /// What the model is told at the start.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
+/// What it is told besides where there are hosts.
+const INSTRUCTIONS_FOR_HOSTS: &str = include_str!("instructions_hosts.md");
 
 /// What a client can ask for.
 const METHODS: &str = "there are tools/list, tools/call, ping, initialize and server/discover";
@@ -50,27 +53,27 @@ struct Shared {
     style: TextStyle,
     /// What the server says of itself.
     info: ServerConfig,
-    /// The tools for owners who reach every target.
-    management: Vec<Listed>,
-    /// The tools for owners who reach one target (SR02).
-    scoped: Vec<Listed>,
+    /// The tools for owners who reach every target, once one has asked.
+    management: OnceLock<Vec<Listed>>,
+    /// The tools for owners who reach one target (SR02), likewise.
+    scoped: OnceLock<Vec<Listed>>,
 }
 
 impl Handler {
     /// A handler that serves the tools of these families; which ones there are depends on the targets (AL02).
     ///
-    /// Everything that can be prepared is prepared here: a call builds no schema and no list.
+    /// A list is made when it is first asked for: most servers meet owners of one kind only, and a list takes a good
+    /// part of what there is to do before the first answer.
     pub fn new(service: Arc<dyn Service>, owners: impl Owners, families: &[Family], style: TextStyle) -> Self {
-        let list = |side| Tool::all(families).map(|tool| listed(tool, side)).collect();
         Self {
             shared: Arc::new(Shared {
                 service,
                 owners: Box::new(owners),
                 families: families.to_vec(),
                 style,
-                info: info(),
-                management: list(Side::ManagementInput),
-                scoped: list(Side::ScopedInput),
+                info: info(families),
+                management: OnceLock::new(),
+                scoped: OnceLock::new(),
             }),
             connection: None,
         }
@@ -87,9 +90,9 @@ impl Handler {
 
     /// Calls a tool, and logs that.
     async fn run(&self, tool: &Tool, arguments: Map<String, Value>, cx: &Call, style: TextStyle) -> Answer {
-        let (begin, called) = (Instant::now(), Called::new(tool.name, &arguments));
+        let called = Called::new(tool.name, &arguments);
         let answer = tool.call(&*self.shared.service, cx, arguments, style).await;
-        called.answered(&answer, begin.elapsed());
+        called.answered(&answer);
         answer
     }
 
@@ -117,9 +120,9 @@ impl Handler {
             cancel: context.ct,
             progress: reporter.as_ref().map(Reporter::progress),
         };
-        let call = self.run(tool, request.arguments.unwrap_or_default(), &cx, style);
+        let mut call = pin!(self.run(tool, request.arguments.unwrap_or_default(), &cx, style));
         let Some((in_flight, closing)) = connection else {
-            return Ok(accompany(call, reporter, &CancellationToken::new(), &cx.cancel).await);
+            return Ok(accompany(call.as_mut(), reporter, &CancellationToken::new(), &cx.cancel).await);
         };
         if !in_flight.room(&cx.cancel, closing).await {
             return Err(ErrorData::internal_error("the connection ends: this call was not begun", None));
@@ -152,11 +155,12 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = match self.owner(&context)?.access() {
-            Access::Management => &self.shared.management,
-            Access::Target(_) => &self.shared.scoped,
+        let (list, side) = match self.owner(&context)?.access() {
+            Access::Management => (&self.shared.management, Side::ManagementInput),
+            Access::Target(_) => (&self.shared.scoped, Side::ScopedInput),
         };
-        let list = ListToolsResult::with_all_items(tools.clone());
+        let tools = || Tool::all(&self.shared.families).map(|tool| listed(tool, side)).collect();
+        let list = ListToolsResult::with_all_items(list.get_or_init(tools).clone());
         Ok(list.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -203,9 +207,13 @@ fn listed(tool: &Tool, input: Side) -> Listed {
         .with_annotations(annotations)
 }
 
-fn info() -> ServerConfig {
+fn info(families: &[Family]) -> ServerConfig {
+    let mut instructions = INSTRUCTIONS.to_owned();
+    if families.contains(&Family::Ssh) {
+        instructions.push_str(INSTRUCTIONS_FOR_HOSTS);
+    }
     let server = Implementation::new("sessiond", env!("CARGO_PKG_VERSION")).with_title("sessiond");
     ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
         .with_server_info(server)
-        .with_instructions(INSTRUCTIONS)
+        .with_instructions(instructions)
 }

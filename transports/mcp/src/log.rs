@@ -1,28 +1,30 @@
 //! What the log says of calls: which tool, how it went, how long it took. Never arguments, never output.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::answer::{Answer, META_ERROR};
 
 /// A call that is to be logged.
 pub(crate) struct Called {
     tool: &'static str,
+    began: Instant,
     /// The session that it is to stop.
     stops: Option<String>,
 }
 
 impl Called {
+    /// A call that begins now.
     pub(crate) fn new(tool: &'static str, arguments: &Map<String, Value>) -> Self {
-        let stops = arguments.get("session_id").filter(|_| tool == "session_stop").and_then(Value::as_str);
-        Self { tool, stops: stops.map(str::to_owned) }
+        let stops = (tool == "session_stop").then(|| arguments.get("session_id")).flatten().and_then(Value::as_str);
+        Self { tool, began: Instant::now(), stops: stops.map(str::to_owned) }
     }
 
     /// Logs how it went, and the start or the stop of a session that came of it.
-    pub(crate) fn answered(self, answer: &Answer, took: Duration) {
-        let milliseconds = took.as_millis() as u64;
-        tracing::debug!(tool = self.tool, outcome = outcome(answer), milliseconds, "called");
+    pub(crate) fn answered(self, answer: &Answer) {
+        // The clock is looked at only where somebody wants to know.
+        let milliseconds = || self.began.elapsed().as_millis() as u64;
+        tracing::debug!(tool = self.tool, outcome = outcome(answer), milliseconds = milliseconds(), "called");
         let Some(result) = &answer.structured else { return };
         let text = |name| result.get(name).and_then(Value::as_str).unwrap_or_default();
         if self.tool == "session_start" {

@@ -1,9 +1,11 @@
 //! Keeps a call in touch with its caller: progress while it waits, and the end of the connection.
 
 use std::convert::Infallible;
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -19,7 +21,20 @@ const PERIOD: Duration = Duration::from_secs(10);
 ///
 /// The call is never dropped: a call that is taken back still answers.
 pub(crate) async fn accompany<T>(
-    call: impl Future<Output = T>,
+    mut call: Pin<&mut impl Future<Output = T>>,
+    report: Option<Reporter>,
+    closing: &CancellationToken,
+    cancel: &CancellationToken,
+) -> T {
+    // A call that needs no waiting costs no timer, no registration, and no room for either.
+    match poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => Box::pin(keep_company(call, report, closing, cancel)).await,
+    }
+}
+
+async fn keep_company<T>(
+    call: Pin<&mut impl Future<Output = T>>,
     report: Option<Reporter>,
     closing: &CancellationToken,
     cancel: &CancellationToken,
@@ -36,7 +51,6 @@ pub(crate) async fn accompany<T>(
         pending::<Infallible>().await
     };
     tokio::select! {
-        // First, so that a call that needs no waiting costs no timer and no registration.
         biased;
         answer = call => answer,
         never = reports => match never {},

@@ -141,6 +141,30 @@ pub(crate) fn counted(number: usize, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
+/// The beginning of a command: a page of long ones must not fill a context.
+pub(crate) fn beginning(command: &str) -> String {
+    const MAX: usize = 1024;
+    match command.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", command.get(..end).unwrap_or_default()),
+        None => command.to_owned(),
+    }
+}
+
+/// The beginning of a name or a command, on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    const MAX: usize = 80;
+    text.chars().take(MAX).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// What is said of processes that a command has left behind (SF04).
+pub(crate) const LEFT_RUNNING: &str = "still running in the background";
+
+/// Processes, where there are some: what they are, and their pids.
+pub(crate) fn processes(what: &str, pids: &[u32]) -> Option<String> {
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    (!pids.is_empty()).then(|| format!("{what}: {}", pids.join(", ")))
+}
+
 /// How a process ended, in a few words.
 pub(crate) fn end_line(end: &End) -> String {
     let mut line = if end.lost() { "lost".to_owned() } else { format!("exit code {}", end.exit_code()) };

@@ -1,6 +1,7 @@
 //! Field tables: one declaration, from which both a tool's JSON schema and its argument checker derive.
 //!
-//! The schemas are flat (no `$ref`, no `anyOf`, no integer formats), because hosts and models handle those badly.
+//! The schemas are flat (no `$ref`, no `anyOf`, no integer formats), because hosts and models handle those badly; but
+//! for what is published otherwise.
 
 use serde_json::{Map, Value, json};
 
@@ -55,10 +56,18 @@ pub(crate) enum Kind {
     Text { max: Option<usize> },
     /// One of these strings.
     Choice(&'static [&'static str]),
+    /// One of these strings; left out, the first.
+    FirstOf(&'static [&'static str]),
     /// An integer that is not negative, in a range.
     Natural { min: u64, max: Option<u64>, default: Option<u64> },
-    /// Any integer: results only.
+    /// Any integer.
     Integer,
+    /// A number of seconds, fractions allowed, from so many milliseconds to so many seconds.
+    Seconds { min_ms: u64, max: u64, default: Option<u64> },
+    /// Any number: results only.
+    Number,
+    /// A signal, by its number or its name; left out, this number.
+    Signal { default: u64 },
     /// Yes or no.
     Boolean { default: Option<bool> },
     /// Names and strings.
@@ -66,11 +75,13 @@ pub(crate) enum Kind {
     /// A list of at least one and at most so many.
     List { of: &'static Kind, max: usize },
     /// A list of any length: results only.
-    Many(&'static Object),
+    Many(&'static Kind),
     /// A nested object.
     Object(&'static Object),
     /// The kind, or null: results only.
     OrNull(&'static Kind),
+    /// The kind, or null, which is what leaving it out means: inputs that are published so.
+    NullByDefault(&'static Kind),
 }
 
 impl Kind {
@@ -94,7 +105,7 @@ impl Kind {
     /// The words that it can be, when they are few.
     pub(crate) const fn choices(self) -> &'static [&'static str] {
         match self {
-            Self::Choice(words) => words,
+            Self::Choice(words) | Self::FirstOf(words) => words,
             _ => &[],
         }
     }
@@ -103,6 +114,11 @@ impl Kind {
         match self {
             Self::Text { max } => object([("type", Some(json!("string"))), ("maxLength", max.map(Value::from))]),
             Self::Choice(names) => object([("type", Some(json!("string"))), ("enum", Some(json!(names)))]),
+            Self::FirstOf(names) => object([
+                ("type", Some(json!("string"))),
+                ("enum", Some(json!(names))),
+                ("default", names.first().map(|first| json!(first))),
+            ]),
             Self::Natural { min, max, default } => object([
                 ("type", Some(json!("integer"))),
                 // A range helps whoever asks; whoever reads an answer takes what is there.
@@ -111,6 +127,16 @@ impl Kind {
                 ("default", default.map(Value::from)),
             ]),
             Self::Integer => object([("type", Some(json!("integer")))]),
+            Self::Seconds { min_ms, max, default } => object([
+                ("type", Some(json!("number"))),
+                ("minimum", Some(seconds(min_ms))),
+                ("maximum", Some(json!(max))),
+                ("default", default.map(Value::from)),
+            ]),
+            Self::Number => object([("type", Some(json!("number")))]),
+            Self::Signal { default } => {
+                object([("type", Some(json!(["integer", "string"]))), ("default", Some(json!(default)))])
+            }
             Self::Boolean { default } => {
                 object([("type", Some(json!("boolean"))), ("default", default.map(Value::from))])
             }
@@ -130,8 +156,16 @@ impl Kind {
                 schema.entry("type").and_modify(|name| *name = json!(["null", *name]));
                 schema
             }
+            Self::NullByDefault(kind) => {
+                object([("anyOf", Some(json!([kind.schema(side), {"type": "null"}]))), ("default", Some(Value::Null))])
+            }
         }
     }
+}
+
+/// Milliseconds as a number of seconds, a whole one where it is.
+pub(crate) fn seconds(millis: u64) -> Value {
+    if millis.is_multiple_of(1000) { json!(millis / 1000) } else { json!(millis as f64 / 1000.0) }
 }
 
 /// An object of the properties that have a value.

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use serde_json::json;
 use sessiond_core::{
-    Call, CommandResult, ControlOutcome, ControlSession, ExecuteCommand, ListSessions, ListTargets, Read, ReadSession,
-    Registry, Result, Service, SessionPage, StartSession, Started, StopOutcome, StopSession, Target, WriteOutcome,
-    WriteSession,
+    Call, CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
+    ControlOutcome, ControlSession, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList,
+    KillCommand, KillOutcome, ListCommands, ListConnections, ListSessions, ListTargets, Read, ReadCommand,
+    ReadCommandOutput, ReadSession, Registry, Result, RunCommand, Service, SessionPage, StartSession, Started,
+    StopOutcome, StopSession, Target, WriteOutcome, WriteSession,
 };
 use sessiond_mcp::{Family, Handler, TextStyle};
 use tokio::io::split;
@@ -65,6 +67,50 @@ impl Service for Double {
     /// Panics at once.
     async fn list_sessions(&self, _: &Call, _: ListSessions) -> Result<SessionPage> {
         panic!("a fault in a list")
+    }
+
+    async fn list_hosts(&self, cx: &Call) -> Result<HostList> {
+        self.registry.list_hosts(cx).await
+    }
+
+    async fn connect_host(&self, cx: &Call, request: ConnectHost) -> Result<HostConnected> {
+        self.registry.connect_host(cx, request).await
+    }
+
+    async fn list_connections(&self, cx: &Call, request: ListConnections) -> Result<Vec<Connection>> {
+        self.registry.list_connections(cx, request).await
+    }
+
+    async fn disconnect_host(&self, cx: &Call, request: DisconnectHost) -> Result<HostDisconnected> {
+        self.registry.disconnect_host(cx, request).await
+    }
+
+    async fn run_command(&self, cx: &Call, request: RunCommand) -> Result<CommandRun> {
+        self.registry.run_command(cx, request).await
+    }
+
+    async fn check_command(&self, cx: &Call, request: CheckCommand) -> Result<Option<CommandInfo>> {
+        self.registry.check_command(cx, request).await
+    }
+
+    async fn read_command(&self, cx: &Call, request: ReadCommand) -> Result<CommandLines> {
+        self.registry.read_command(cx, request).await
+    }
+
+    async fn read_command_output(&self, cx: &Call, request: ReadCommandOutput) -> Result<Read> {
+        self.registry.read_command_output(cx, request).await
+    }
+
+    async fn kill_command(&self, cx: &Call, request: KillCommand) -> Result<KillOutcome> {
+        self.registry.kill_command(cx, request).await
+    }
+
+    async fn list_commands(&self, cx: &Call, request: ListCommands) -> Result<Vec<CommandSummary>> {
+        self.registry.list_commands(cx, request).await
+    }
+
+    async fn clear_commands(&self, cx: &Call) -> Result<usize> {
+        self.registry.clear_commands(cx).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the server says of itself and its tools: the lists for both kinds of access, and their size (AL02).
 
 use rmcp::model::Tool;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sessiond_core::Owner;
 use sessiond_mcp::{Family, TextStyle, tool_table};
 
@@ -37,12 +37,46 @@ async fn the_list_under_scoped_access_differs_only_in_what_is_required() {
     assert_eq!(scoped, management);
 }
 
+/// The tools that are listed only when there is a host.
+fn added(with_hosts: &[Value], without: &[Value]) -> Vec<Value> {
+    let (before, added) = with_hosts.split_at(without.len());
+    assert_eq!(before, without, "what is there in any case stands first and as it is");
+    added.to_vec()
+}
+
+#[tokio::test]
+async fn where_there_is_a_host_its_tools_are_listed_too() {
+    let without = values(&Server::new().client().await.tools);
+    let with_hosts = values(&Server::with_hosts().client().await.tools);
+    insta::assert_json_snapshot!("tools_of_hosts", added(&with_hosts, &without));
+}
+
+#[tokio::test]
+async fn of_the_tools_of_hosts_one_differs_under_scoped_access() {
+    let owner = Owner::scoped("device", target("local"));
+    let scoped = values(&Server::with_hosts().client_of(owner, TextStyle::Short, Era::legacy()).await.tools);
+    let management = values(&Server::with_hosts().client().await.tools);
+    let differing: Vec<_> = scoped.iter().zip(&management).filter(|(scoped, other)| scoped != other).collect();
+    let names: Vec<_> = differing.iter().filter_map(|(tool, _)| tool["name"].as_str()).collect();
+    let required = |tool: &Value| tool["inputSchema"]["required"].clone();
+    assert!(names.contains(&"ssh_conn_connect"), "{names:?}");
+    assert_eq!(names.iter().filter(|name| name.starts_with("ssh_")).count(), 1, "{names:?}");
+    let connect = differing.iter().find(|(tool, _)| tool["name"] == "ssh_conn_connect").unwrap();
+    assert_eq!((required(connect.0), required(connect.1)), (Value::Null, json!(["host_name"])));
+}
+
 #[tokio::test]
 async fn the_list_is_small() {
-    let mut server = Server::new();
-    let tools = server.client().await.tools;
-    assert!(serde_json::to_string(&tools).unwrap().len() <= 30 * 1024);
-    for tool in &tools {
+    for (mut server, most) in [(Server::new(), 30), (Server::with_hosts(), 90)] {
+        let tools = server.client().await.tools;
+        let size = serde_json::to_string(&tools).unwrap().len();
+        assert!(size <= most * 1024, "{size} bytes");
+    }
+}
+
+#[tokio::test]
+async fn no_tool_is_big() {
+    for tool in &Server::with_hosts().client().await.tools {
         let size = serde_json::to_string(tool).unwrap().len();
         assert!(size <= 5 * 1024, "{} has {size} bytes", tool.name);
     }
@@ -50,23 +84,32 @@ async fn the_list_is_small() {
 
 #[tokio::test]
 async fn every_tool_is_described_in_full() {
-    let mut server = Server::new();
-    for tool in &server.client().await.tools {
+    for tool in &Server::with_hosts().client().await.tools {
         let hints = tool.annotations.as_ref().unwrap();
         let all = [hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint];
         assert!(all.iter().all(Option::is_some), "{}", tool.name);
         assert!(tool.title.is_some() && tool.description.is_some());
-        described(&Value::Object((*tool.input_schema).clone()), true);
-        described(&Value::Object((**tool.output_schema.as_ref().unwrap()).clone()), false);
+        let (input, output) = (&*tool.input_schema, &**tool.output_schema.as_ref().unwrap());
+        described(&Value::Object(input.clone()), true);
+        described(&Value::Object(output.clone()), false);
+        // What is published with alternatives is declared so.
+        if tool.name != "ssh_cmd_output" {
+            flat(input);
+            flat(output);
+        }
     }
 }
 
-/// Every property has a description, inputs are closed, and nothing in the schema is hard on hosts.
-fn described(schema: &Value, input: bool) {
-    let text = schema.to_string();
+/// Nothing in the schema is hard on hosts.
+fn flat(schema: &serde_json::Map<String, Value>) {
+    let text = serde_json::to_string(schema).unwrap();
     for hard in ["$ref", "$defs", "anyOf", "oneOf", "\"format\""] {
         assert!(!text.contains(hard), "{hard} in {text}");
     }
+}
+
+/// Every property has a description, and inputs are closed.
+fn described(schema: &Value, input: bool) {
     for (name, property) in schema["properties"].as_object().unwrap() {
         assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}");
         for nested in [property, &property["items"]] {
@@ -76,7 +119,7 @@ fn described(schema: &Value, input: bool) {
         }
     }
     if input {
-        assert_eq!(schema["additionalProperties"], false, "{text}");
+        assert_eq!(schema["additionalProperties"], false, "{schema}");
     }
 }
 
@@ -86,6 +129,15 @@ async fn the_server_says_what_it_is() {
     let mut answer = server.wire().initialize("2025-11-25").await;
     answer["serverInfo"]["version"] = "[version]".into();
     insta::assert_json_snapshot!("initialize", sorted(answer));
+}
+
+#[tokio::test]
+async fn where_there_is_a_host_the_server_says_how_to_use_it() {
+    let instructions = |answer: Value| answer["instructions"].as_str().unwrap().to_owned();
+    let without = instructions(Server::new().wire().initialize("2025-11-25").await);
+    let with_hosts = instructions(Server::with_hosts().wire().initialize("2025-11-25").await);
+    assert!(!without.contains("ssh_"), "{without}");
+    insta::assert_snapshot!("instructions_of_hosts", with_hosts.strip_prefix(&without).unwrap());
 }
 
 #[test]
@@ -105,7 +157,8 @@ fn the_table_for_people_has_every_tool() {
         ]
     );
     assert!(tool_table(&[]).is_empty());
-    for row in tool_table(&[Family::Session]) {
+    assert_eq!(tool_table(&Family::ALL).len(), 18);
+    for row in tool_table(&Family::ALL) {
         assert!(!row.summary.ends_with('.') && row.summary.len() < 120, "{}", row.summary);
     }
     let read = tool_table(&[Family::Session]).swap_remove(3);

@@ -1,4 +1,4 @@
-//! `session_read` agrees with the file in which it is published, which is its declaration (SR01, SR02).
+//! What is published of a tool is its declaration, and ours agree: `session_read` (SR01, SR02), `ssh_cmd_output` (CO01).
 
 use serde_json::{Value, json};
 use sessiond_core::Owner;
@@ -67,4 +67,20 @@ fn strip(schema: &Value) -> Value {
         property.as_object_mut().unwrap().remove("description");
     }
     schema
+}
+
+const SSH_CMD_OUTPUT: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/contracts/ssh_cmd_output.json"));
+
+#[tokio::test]
+async fn ssh_cmd_output_is_what_was_published() {
+    let client = Server::with_hosts().client().await;
+    let tool = client.tools.iter().find(|tool| tool.name == "ssh_cmd_output").unwrap();
+    let tool = serde_json::to_value(tool).unwrap();
+    let published: Value = serde_json::from_str(SSH_CMD_OUTPUT).unwrap();
+    assert_eq!(bare(tool["inputSchema"].clone()), sorted(published["inputSchema"].clone()));
+    assert_eq!(bare(tool["outputSchema"].clone()), sorted(published["outputSchema"].clone()));
+    // None are published; ours are all four.
+    let hints = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+    assert_eq!((sorted(tool["annotations"].clone()), published["annotations"].clone()), (sorted(hints), Value::Null));
 }

@@ -28,6 +28,7 @@ pub(crate) struct Server {
     pub(crate) registry: Arc<Registry>,
     pub(crate) local: Arc<Fake>,
     pub(crate) shutdown: CancellationToken,
+    families: Vec<Family>,
     connections: JoinSet<std::io::Result<()>>,
 }
 
@@ -40,16 +41,27 @@ pub(crate) fn management() -> Owner {
 }
 
 impl Server {
+    /// One that has no hosts.
     pub(crate) fn new() -> Self {
+        Self::of(&[Family::Session])
+    }
+
+    /// One with the tools for hosts too.
+    pub(crate) fn with_hosts() -> Self {
+        Self::of(&Family::ALL)
+    }
+
+    fn of(families: &[Family]) -> Self {
         let (local, other) = (Fake::new(), Fake::new());
         let pair = |name, fake: &Arc<Fake>| (Fake::info(target(name)), fake.clone() as Arc<dyn Backend>);
         let targets = FixedTargets::new(vec![pair("local", &local), pair("other", &other)]);
         let registry = Registry::new(Arc::new(targets), Limits::default());
-        Self { registry, local, shutdown: CancellationToken::new(), connections: JoinSet::new() }
+        let families = families.to_vec();
+        Self { registry, local, shutdown: CancellationToken::new(), families, connections: JoinSet::new() }
     }
 
     pub(crate) fn handler(&self, owners: impl Owners, style: TextStyle) -> Handler {
-        Handler::new(self.registry.clone(), owners, &[Family::Session], style)
+        Handler::new(self.registry.clone(), owners, &self.families, style)
     }
 
     /// Serves one end of a pipe and returns the other.
@@ -147,7 +159,7 @@ pub(crate) struct Reply {
 }
 
 impl Client {
-    async fn connect(pipe: DuplexStream, era: Era) -> Self {
+    pub(crate) async fn connect(pipe: DuplexStream, era: Era) -> Self {
         let reports = Arc::default();
         let listener = Listener { version: era.version, reports: Arc::clone(&reports) };
         let service = serve_client_with_lifecycle(listener, pipe, era.lifecycle).await.unwrap();
@@ -185,9 +197,10 @@ impl Client {
         }
     }
 
-    /// Calls a tool on the target `local`.
+    /// Calls a tool; on the target `local` where it takes one.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Reply {
-        self.try_call(tool, on_local(arguments)).await.unwrap()
+        let arguments = if tool.starts_with("ssh_") { arguments } else { on_local(arguments) };
+        self.try_call(tool, arguments).await.unwrap()
     }
 
     /// Starts a session on the target `local` and returns its id.

@@ -1,156 +1,48 @@
 //! The one declaration of every key. Checking, variables' names, the `check` command and the test of the documented
 //! example all read it.
+//!
+//! - `server`: the keys of the server as a whole; `ssh`: those of all hosts, and of one
+//! - `pty`: those of this machine
+
+mod pty;
+mod server;
+mod ssh;
 
 use std::time::Duration;
 
-use sessiond_core::{MAX_READ, MIN_READ};
-
-use crate::config::{BackendSettings, Configuration, LogFormat, LogLevel, PtySettings, TargetSettings, TextStyle};
+use crate::config::{BackendSettings, Configuration, PtySettings, SshHostSettings, TargetSettings};
 use crate::key_path::KeyPath;
-use crate::setting::{Kind, Setting};
+use crate::setting::{Kind, Raw, Setting};
+
+pub(crate) use self::ssh::ALTERNATIVES;
 
 /// The backends by the name that `backend` takes, with their settings.
-pub(crate) const BACKENDS: &[&str] = if cfg!(feature = "fake") { &["pty", "fake"] } else { &["pty"] };
+pub(crate) const BACKENDS: &[&str] = if cfg!(feature = "fake") { &["pty", "ssh", "fake"] } else { &["pty", "ssh"] };
 
 /// A backend's settings by its name.
 pub(crate) fn backend(name: &str) -> Option<BackendSettings> {
     match name {
         "pty" => Some(BackendSettings::Pty(PtySettings::default())),
+        "ssh" => Some(BackendSettings::Ssh(Box::default())),
         #[cfg(feature = "fake")]
         "fake" => Some(BackendSettings::Fake),
         _ => None,
     }
 }
 
-/// The keys of the server as a whole.
-pub(crate) const SERVER: &[Setting<Configuration>] = &[
-    Setting {
-        name: "limits.running_per_owner",
-        about: "Running sessions and commands together, for each caller.",
-        kind: Kind::Integer {
-            range: 1..=100_000,
-            unit: "processes",
-            get: |c| Some(c.limits.running_per_owner as u64),
-            set: |c, value| c.limits.running_per_owner = count(value),
-        },
-    },
-    Setting {
-        name: "limits.finished_per_owner",
-        about: "Finished sessions that stay readable, for each caller; beyond it the oldest go.",
-        kind: Kind::Integer {
-            range: 1..=1_000_000,
-            unit: "sessions",
-            get: |c| Some(c.limits.finished_per_owner as u64),
-            set: |c, value| c.limits.finished_per_owner = count(value),
-        },
-    },
-    Setting {
-        name: "limits.finished_bytes_per_owner",
-        about: "Output of finished sessions together, for each caller; beyond it the oldest go.",
-        kind: Kind::Integer {
-            range: 1..=1 << 40,
-            unit: "bytes",
-            get: |c| Some(c.limits.finished_bytes_per_owner as u64),
-            set: |c, value| c.limits.finished_bytes_per_owner = count(value),
-        },
-    },
-    Setting {
-        name: "limits.finished_ttl_s",
-        about: "How long a finished session stays readable.",
-        kind: Kind::Integer {
-            range: 1..=31 * 86_400,
-            unit: "seconds",
-            get: |c| Some(c.limits.finished_ttl.as_secs()),
-            set: |c, value| c.limits.finished_ttl = Duration::from_secs(value),
-        },
-    },
-    Setting {
-        name: "limits.stop_grace_ms",
-        about: "How long a stop waits between asking and killing; for the server's own end too.",
-        kind: Kind::Integer {
-            range: 0..=600_000,
-            unit: "milliseconds",
-            get: |c| Some(milliseconds(c.limits.stop_grace)),
-            set: |c, value| c.limits.stop_grace = Duration::from_millis(value),
-        },
-    },
-    Setting {
-        name: "limits.launch_ms",
-        about: "How long starting something may take.",
-        kind: Kind::Integer {
-            range: 100..=600_000,
-            unit: "milliseconds",
-            get: |c| Some(milliseconds(c.limits.launch)),
-            set: |c, value| c.limits.launch = Duration::from_millis(value),
-        },
-    },
-    Setting {
-        name: "limits.session_output_bytes",
-        about: "The newest output of a session that is kept.",
-        kind: Kind::Integer {
-            range: 4_096..=1 << 30,
-            unit: "bytes",
-            get: |c| Some(c.limits.session_output as u64),
-            set: |c, value| c.limits.session_output = count(value),
-        },
-    },
-    Setting {
-        name: "limits.command_output_bytes",
-        about: "The first output of a one-shot command that is kept, stdout and stderr together.",
-        kind: Kind::Integer {
-            range: 4_096..=1 << 30,
-            unit: "bytes",
-            get: |c| Some(c.limits.command_output as u64),
-            set: |c, value| c.limits.command_output = count(value),
-        },
-    },
-    Setting {
-        name: "limits.default_max_bytes",
-        about: "What one read returns at most when the caller names no max_bytes; not set: all that is kept.",
-        kind: Kind::Integer {
-            range: MIN_READ as u64..=MAX_READ as u64,
-            unit: "bytes",
-            get: |c| c.limits.default_max_bytes.map(|bytes| bytes as u64),
-            set: |c, value| c.limits.default_max_bytes = Some(count(value)),
-        },
-    },
-    Setting {
-        name: "mcp.text",
-        about: "How much output the text beside a structured MCP result repeats.",
-        kind: Kind::Choice {
-            words: TextStyle::WORDS,
-            get: |c| c.text.as_str(),
-            set: |c, word| c.text = TextStyle::from_word(word).unwrap_or(c.text),
-        },
-    },
-    Setting {
-        name: "log.level",
-        about: "From which level on to log, on stderr.",
-        kind: Kind::Choice {
-            words: LogLevel::WORDS,
-            get: |c| c.log_level.as_str(),
-            set: |c, word| c.log_level = LogLevel::from_word(word).unwrap_or(c.log_level),
-        },
-    },
-    Setting {
-        name: "log.format",
-        about: "How log lines look.",
-        kind: Kind::Choice {
-            words: LogFormat::WORDS,
-            get: |c| c.log_format.as_str(),
-            set: |c, word| c.log_format = LogFormat::from_word(word).unwrap_or(c.log_format),
-        },
-    },
-];
+/// The keys of the server as a whole, in the order of the documentation.
+pub(crate) fn of_server() -> impl Iterator<Item = &'static Setting<Configuration>> {
+    server::KEYS.iter().chain(ssh::KEYS)
+}
 
 /// The keys of every target.
 pub(crate) const TARGET: &[Setting<TargetSettings>] = &[
     Setting {
         name: "backend",
-        about: "The kind of place: pty is this machine.",
+        about: "The kind of place: pty is this machine, ssh another one.",
         kind: Kind::Choice {
             words: BACKENDS,
-            get: |target| target.backend.name(),
+            get: |target| Some(target.backend.name()),
             // A backend brings its own keys, so the file's word for it is taken before any of them is set.
             set: |_, _| (),
         },
@@ -158,68 +50,71 @@ pub(crate) const TARGET: &[Setting<TargetSettings>] = &[
     Setting {
         name: "enabled",
         about: "Whether the target is there.",
-        kind: Kind::Switch { get: |target| target.enabled, set: |target, value| target.enabled = value },
+        kind: Kind::Switch { get: |target| Some(target.enabled), set: |target, value| target.enabled = value },
     },
 ];
 
-/// The keys of a target with the backend `pty`.
-pub(crate) const PTY: &[Setting<PtySettings>] = &[
-    Setting {
-        name: "shell",
-        about: "The shell that runs commands, with -c; not set: $SHELL, else /bin/sh.",
-        kind: Kind::Path { home: false, get: |pty| pty.shell.as_deref(), set: |pty, path| pty.shell = Some(path) },
-    },
-    Setting {
-        name: "cwd",
-        about: "Where commands run that name no directory; not set: where the server runs.",
-        kind: Kind::Path { home: true, get: |pty| pty.cwd.as_deref(), set: |pty, path| pty.cwd = Some(path) },
-    },
-    Setting {
-        name: "env",
-        about: "Variables for every session and command, over the server's own.",
-        kind: Kind::Variables {
-            get: |pty| pty.env.keys().map(String::as_str).collect(),
-            set: |pty, name, value| drop(pty.env.insert(name, value)),
-        },
-    },
-    Setting {
-        name: "linger_ms",
-        about: "How long to read on after the shell's exit while its background children hold the terminal or pipes.",
-        kind: Kind::Integer {
-            range: 0..=600_000,
-            unit: "milliseconds",
-            get: |pty| Some(milliseconds(pty.linger)),
-            set: |pty, value| pty.linger = Duration::from_millis(value),
-        },
-    },
-    Setting {
-        name: "write_stall_ms",
-        about: "How long a write waits for a program that takes nothing.",
-        kind: Kind::Integer {
-            range: 1..=600_000,
-            unit: "milliseconds",
-            get: |pty| Some(milliseconds(pty.write_stall)),
-            set: |pty, value| pty.write_stall = Duration::from_millis(value),
-        },
-    },
-];
+/// A key with the value that it has, for who looks.
+pub(crate) struct Row {
+    /// The key's name.
+    pub(crate) name: &'static str,
+    /// What it is for.
+    pub(crate) about: &'static str,
+    /// Its value, as [`Setting::show`] writes it.
+    pub(crate) value: Option<String>,
+}
+
+impl<C> Setting<C> {
+    fn row(&self, part: &C) -> Row {
+        Row { name: self.name, about: self.about, value: self.show(part) }
+    }
+}
+
+impl BackendSettings {
+    /// Its keys with their values, in the order of the documentation.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        match self {
+            Self::Pty(part) => pty::KEYS.iter().map(|key| key.row(part)).collect(),
+            Self::Ssh(part) => ssh::HOST_KEYS.iter().map(|key| key.row(part)).collect(),
+            #[cfg(feature = "fake")]
+            Self::Fake => Vec::new(),
+        }
+    }
+
+    /// Puts a value where it belongs; `None` when there is no such key.
+    ///
+    /// # Errors
+    /// As for [`Setting::apply`].
+    pub(crate) fn apply(&mut self, key: &str, rest: &[&str], raw: &Raw) -> Option<Result<(), String>> {
+        match self {
+            Self::Pty(part) => apply(pty::KEYS, part, key, rest, raw),
+            Self::Ssh(part) => apply(ssh::HOST_KEYS, part.as_mut(), key, rest, raw),
+            #[cfg(feature = "fake")]
+            Self::Fake => None,
+        }
+    }
+}
+
+fn apply<C>(keys: &[Setting<C>], part: &mut C, key: &str, rest: &[&str], raw: &Raw) -> Option<Result<(), String>> {
+    let setting = keys.iter().find(|setting| setting.name == key && (rest.is_empty() || setting.is_table()))?;
+    Some(setting.apply(part, rest, raw))
+}
 
 /// The paths of every key there is, with these targets.
 pub(crate) fn paths<'a>(targets: impl IntoIterator<Item = (&'a str, &'a BackendSettings)>) -> Vec<KeyPath> {
-    let mut paths: Vec<_> = SERVER.iter().map(|setting| KeyPath::of(setting.name)).collect();
+    let mut paths: Vec<_> = of_server().map(|setting| KeyPath::of(setting.name)).collect();
     for (name, backend) in targets {
         paths.extend(TARGET.iter().map(|setting| KeyPath::of_target(name, setting.name)));
-        if backend.as_pty().is_some() {
-            paths.extend(PTY.iter().map(|setting| KeyPath::of_target(name, setting.name)));
-        }
+        paths.extend(backend.rows().iter().map(|row| KeyPath::of_target(name, row.name)));
     }
     paths
 }
 
-/// The full name of every key, with `local` for the target, as the documented example has them.
+/// The full name of every key, as the documented example has them: `local` is this machine, `build-box` a host.
 pub fn known_keys() -> Vec<String> {
     let pty = BackendSettings::Pty(PtySettings::default());
-    paths([(crate::config::LOCAL, &pty)]).iter().map(KeyPath::to_string).collect()
+    let ssh = BackendSettings::Ssh(Box::<SshHostSettings>::default());
+    paths([("build-box", &ssh), (crate::config::LOCAL, &pty)]).iter().map(KeyPath::to_string).collect()
 }
 
 fn count(value: u64) -> usize {

@@ -153,16 +153,19 @@ fn a_word_that_is_not_one_of_the_known_is_refused_with_them() {
 fn an_unknown_backend_is_refused_once_with_the_known_ones() {
     assert_eq!(
         refused("[targets.box]\nbackend = 'docker'\nimage = 'debian'\n"),
-        "config.toml:2: targets.box.backend is \"docker\", which is not known; known backends are pty"
+        "config.toml:2: targets.box.backend is \"docker\", which is not known; known backends are pty, ssh"
     );
     assert_eq!(
         refused("[targets.box]\ncwd = '/srv'\n"),
-        "config.toml:2: targets.box.backend is missing; known backends are pty"
+        "config.toml:2: targets.box.backend is missing; known backends are pty, ssh"
     );
-    assert_eq!(refused("[targets.box]\n"), "config.toml:1: targets.box.backend is missing; known backends are pty");
+    assert_eq!(
+        refused("[targets.box]\n"),
+        "config.toml:1: targets.box.backend is missing; known backends are pty, ssh"
+    );
     assert_eq!(
         refused("[targets.box]\nbackend = 1\n"),
-        "config.toml:2: targets.box.backend must be a string; known backends are pty"
+        "config.toml:2: targets.box.backend must be a string; known backends are pty, ssh"
     );
 }
 
@@ -194,9 +197,31 @@ fn a_second_view_of_this_machine_is_a_target_of_its_own() {
 
 #[test]
 fn a_server_without_any_target_is_refused() {
-    assert_eq!(
-        refused("[targets.local]\nenabled = false\n"),
-        "every target is disabled: enable one, for nothing can run without"
-    );
-    assert!(from_text("[targets.local]\nenabled = false\n[targets.web]\nbackend = 'pty'\n").is_ok());
+    let none = "[ssh]\nenabled = false\n[targets.local]\nenabled = false\n";
+    assert_eq!(refused(none), "every target is disabled: enable one, for nothing can run without");
+    assert!(from_text(&format!("{none}[targets.web]\nbackend = 'pty'\n")).is_ok());
+}
+
+#[test]
+fn a_list_of_paths_may_be_one_path_and_holds_nothing_else() {
+    let host = |value: &str| from_text(&format!("[targets.box]\nbackend = 'ssh'\nidentity_files = {value}\n"));
+    let changed = |value: &str| changes(&host(value).unwrap()).pop().unwrap();
+    assert_eq!(changed("'~/.ssh/a'"), "targets.box.identity_files = [\"~/.ssh/a\"]");
+    assert_eq!(changed("['~/.ssh/a', '/b']"), "targets.box.identity_files = [\"~/.ssh/a\", \"/b\"]");
+    let refused = |value: &str| host(value).unwrap_err();
+    let must = "config.toml:3: targets.box.identity_files must be an absolute path, one that begins with ~/, or a list of \
+                such";
+    assert_eq!(refused("'id'"), must);
+    assert_eq!(refused("[]"), format!("{must}, not a list of strings"));
+    assert_eq!(refused("['/a', 'b']"), format!("{must}, not a list of strings"));
+    assert_eq!(refused("['/a', 5]"), format!("{must}, not an array"));
+    assert_eq!(refused("5"), format!("{must}, not 5"));
+}
+
+#[test]
+fn a_text_is_one_line() {
+    let refused = |value: &str| from_text(&format!("[targets.box]\nbackend = 'ssh'\nuser = {value}\n")).unwrap_err();
+    assert_eq!(refused("''"), "config.toml:3: targets.box.user must be one line of text");
+    assert_eq!(refused("\"a\\nb\""), "config.toml:3: targets.box.user must be one line of text");
+    assert_eq!(refused("7"), "config.toml:3: targets.box.user must be one line of text, not 7");
 }

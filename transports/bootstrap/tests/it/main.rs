@@ -11,6 +11,7 @@
 mod assembly;
 mod example;
 mod file;
+mod hosts;
 mod logs;
 mod overlay;
 mod support;

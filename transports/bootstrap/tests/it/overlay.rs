@@ -81,8 +81,8 @@ fn an_unknown_variable_of_ours_is_refused_with_the_nearest_known_one() {
         "SESSIOND_LOGS sets no known key; the nearest one is SESSIOND_LOG__LEVEL"
     );
     assert_eq!(
-        refused("SESSIOND_PASSWORD_STORE", "5"),
-        "SESSIOND_PASSWORD_STORE sets no known key; config.example.toml of the documentation has every key"
+        refused("SESSIOND_VAULT_ADDRESS_AND_TOKEN", "5"),
+        "SESSIOND_VAULT_ADDRESS_AND_TOKEN sets no known key; config.example.toml of the documentation has every key"
     );
 }
 

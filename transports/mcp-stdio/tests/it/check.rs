@@ -68,3 +68,16 @@ fn a_wrong_configuration_keeps_the_server_from_starting() {
         "error: nowhere.toml: the configuration cannot be read: no such file or directory (os error 2)\n"
     );
 }
+
+#[test]
+fn a_host_is_shown_with_its_settings_but_not_asked_and_its_secret_is_not_told() {
+    let place = Place::new();
+    let text = "[targets.box]\nbackend = 'ssh'\nhost = '127.0.0.1'\nport = 1\npassword_env = 'BOX_PASSWORD'\n";
+    std::fs::write(place.path("c.toml"), text).unwrap();
+    let output = place.command(&["check", "--config", "c.toml"]).env("BOX_PASSWORD", "hunter2").output().unwrap();
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text.contains("  targets.box.password_env           \"BOX_PASSWORD\"  from c.toml:5\n"), "{text}");
+    assert!(text.contains("\ntarget box (ssh) is not asked\n"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+}

@@ -8,6 +8,7 @@
     reason = "a panic is how a test reports a surprise"
 )]
 
+mod bridge;
 mod call;
 mod check;
 mod command_line;

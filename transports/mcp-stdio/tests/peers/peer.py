@@ -1,6 +1,7 @@
 """What the peer scripts share: a server under the official Python client, and calls that read as sentences.
 
-Each script is called with the server's binary and the protocol era ("legacy" or "2026-07-28").
+Each script is called with the server's binary, the protocol era ("legacy" or "2026-07-28") and, where the server has
+one, its configuration file.
 """
 
 import os
@@ -85,17 +86,18 @@ def run(scenario):
 
     The scenario may return processes that it has left running: they must be gone once the server has ended.
     """
-    server, era = sys.argv[1:]
-    anyio.run(_run, scenario, server, era)
+    server, era, *configuration = sys.argv[1:]
+    anyio.run(_run, scenario, server, era, configuration)
 
 
-async def _run(scenario, server, era):
+async def _run(scenario, server, era, configuration):
     with tempfile.TemporaryDirectory() as folder, anyio.fail_after(LIMIT_SECONDS):
         # A home of its own: no configuration and no history of this machine's user. Line editing there says nothing to
         # a terminal that nobody looks at, so that output is what programs print.
         Path(folder, ".inputrc").write_text("set enable-bracketed-paste off\n")
         env = {"HOME": folder, "XDG_CONFIG_HOME": folder, "SHELL": "/bin/sh"}
-        parameters = StdioServerParameters(command=server, env=env, cwd=folder)
+        args = ["--config", *configuration] if configuration else []
+        parameters = StdioServerParameters(command=server, args=args, env=env, cwd=folder)
         async with Client(parameters, mode=era) as client:
             spoken = client.protocol_version
             assert spoken == ("2025-11-25" if era == "legacy" else era), spoken

@@ -1,6 +1,7 @@
 //! The tool table: each tool declared once, and the lists, the dispatch and the documentation derived from it.
 
 mod session;
+mod ssh;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -21,6 +22,13 @@ use crate::schema::{Need, Object};
 pub enum Family {
     /// Sessions and commands, on every target that has them.
     Session,
+    /// Hosts, the connections to them, and commands there that outlast a call (CF09).
+    Ssh,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Self; 2] = [Self::Session, Self::Ssh];
 }
 
 /// A tool, declared.
@@ -80,12 +88,12 @@ pub(crate) struct Request<'a> {
 pub(crate) type Reply<'a> = Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>>;
 
 /// Every tool, in the order of the documentation.
-const TOOLS: [&Tool; 8] = session::TOOLS;
+const TOOLS: [&[&Tool]; 2] = [&session::TOOLS, &ssh::TOOLS];
 
 impl Tool {
     /// Every tool of these families.
     pub(crate) fn all(families: &[Family]) -> impl Iterator<Item = &'static Self> {
-        TOOLS.into_iter().filter(|tool| families.contains(&tool.family))
+        TOOLS.into_iter().flatten().copied().filter(|tool| families.contains(&tool.family))
     }
 
     /// The tool of this name among these families.

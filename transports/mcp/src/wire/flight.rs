@@ -85,12 +85,20 @@ pub(crate) struct InFlight<'a> {
 impl InFlight<'_> {
     /// Waits until there is room for another answer. Returns whether there will be a use for it.
     pub(crate) async fn room(&self, cancelled: &CancellationToken, closing: &CancellationToken) -> bool {
-        tokio::select! {
-            biased;
-            room = self.flight.outbox.room() => room,
-            () = cancelled.cancelled() => false,
-            () = closing.cancelled() => false,
+        let level = self.flight.outbox.level();
+        if level.has_room() || level.gone {
+            return !level.gone;
         }
+        // The state of this rare wait is not carried by every call.
+        Box::pin(async {
+            tokio::select! {
+                biased;
+                room = self.flight.outbox.room() => room,
+                () = cancelled.cancelled() => false,
+                () = closing.cancelled() => false,
+            }
+        })
+        .await
     }
 
     /// The answer is made, and takes so many bytes until it is queued.

@@ -24,11 +24,12 @@ use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 use sessiond_core::shown;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::flight::Flight;
 use self::input::{Input, Next};
-use self::output::{Outbox, STALL, Writer};
+use self::output::{Level, Outbox, STALL, Writer};
 use self::parse::{Parsed, id_in, invalid, parse};
 
 /// What a client is told that asks before it has said how it speaks.
@@ -43,6 +44,7 @@ const BAD_INITIALIZE: &str =
 pub(crate) struct Lines<R> {
     input: Input<R>,
     outbox: Outbox,
+    level: watch::Receiver<Level>,
     flight: Flight,
     /// The client has said how it speaks.
     begun: bool,
@@ -68,7 +70,8 @@ where
     let outbox = Outbox::new();
     let writer = Writer::new(output, outbox.clone());
     let flight = Flight::new(outbox.clone());
-    (Lines { input: Input::new(input), outbox, flight, begun: false, ended }, Output { writer })
+    let level = outbox.watch();
+    (Lines { input: Input::new(input), outbox, level, flight, begun: false, ended }, Output { writer })
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
@@ -103,14 +106,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if now.has_room() && !now.gone {
             return true;
         }
-        let mut level = self.outbox.watch();
         loop {
-            let now = *level.borrow_and_update();
+            let now = *self.level.borrow_and_update();
             if now.gone || now.has_room() {
                 return !now.gone;
             }
             tokio::select! {
-                _ = level.changed() => {}
+                _ = self.level.changed() => {}
                 () = self.input.fill(), if self.input.takes_more() => {}
                 // The client has finished, and does not read either.
                 () = tokio::time::sleep(STALL), if self.input.has_ended() => return false,
@@ -216,7 +218,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Lines<R> {
                 Next::Nothing => tokio::select! {
                     biased;
                     () = self.input.fill() => {}
-                    () = self.outbox.gone() => {}
+                    _ = self.level.wait_for(|level| level.gone) => {}
                 },
                 Next::End => break,
             }

@@ -4,7 +4,6 @@
 //! queue is that nothing more is taken on while it is long ([`Level::has_room`]).
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::ServerJsonRpcMessage;
@@ -21,12 +20,17 @@ pub(super) const STALL: Duration = Duration::from_millis(500);
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Where the output stands. The totals only grow.
+///
+/// An answer that finds room and is written at once is no news to whoever waits for room or for the writer's end, and
+/// wakes nobody but the writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Level {
     queued: u64,
     written: u64,
     /// Bytes of answers that are made and not queued yet.
     coming: u64,
+    /// The last answers are waited for: whatever is written is news.
+    flushing: bool,
     /// Nothing can be written any more.
     pub(super) gone: bool,
 }
@@ -45,13 +49,13 @@ impl Level {
 /// The queue. A clone is the same one.
 #[derive(Clone)]
 pub(super) struct Outbox {
-    queue: Arc<Mutex<Vec<u8>>>,
+    queue: watch::Sender<Vec<u8>>,
     level: watch::Sender<Level>,
 }
 
 impl Outbox {
     pub(super) fn new() -> Self {
-        Self { queue: Arc::default(), level: watch::Sender::default() }
+        Self { queue: watch::Sender::default(), level: watch::Sender::default() }
     }
 
     /// Queues a message. What is queued after the writer's end is lost, since nobody is there to read it.
@@ -64,24 +68,26 @@ impl Outbox {
         }
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        let length = line.len() as u64;
-        {
-            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        self.level.send_if_modified(|level| {
+            level.queued += line.len() as u64;
+            // Nobody waits for less room.
+            false
+        });
+        self.queue.send_modify(|queue| {
             if queue.is_empty() {
                 *queue = line;
             } else {
                 queue.extend_from_slice(&line);
             }
-        }
-        self.level.send_modify(|level| level.queued += length);
+        });
         Ok(())
     }
 
     /// Counts bytes of an answer from when it is made until it is queued.
     pub(super) fn expect(&self, bytes: u64) {
-        // Nobody waits for less room.
         self.level.send_if_modified(|level| {
             level.coming += bytes;
+            // As above.
             false
         });
     }
@@ -103,24 +109,16 @@ impl Outbox {
         self.level.subscribe()
     }
 
-    /// Returns when nothing can be written any more.
-    pub(super) async fn gone(&self) {
-        // The sender is this object's own, so waiting does not fail.
-        let _ = self.watch().wait_for(|level| level.gone).await;
-    }
-
     /// Waits until there is room for more answers. Returns whether anybody reads them.
     pub(super) async fn room(&self) -> bool {
-        let level = self.level();
-        if level.has_room() || level.gone {
-            return !level.gone;
-        }
+        // The sender is this object's own, so waiting does not fail.
         self.watch().wait_for(|level| level.has_room() || level.gone).await.is_ok_and(|level| !level.gone)
     }
 
     /// Waits until all is written, or nobody takes it.
     pub(super) async fn flushed(&self) {
         let flushed = async {
+            self.level.send_modify(|level| level.flushing = true);
             let mut level = self.watch();
             loop {
                 let now = *level.borrow_and_update();
@@ -138,7 +136,21 @@ impl Outbox {
     }
 
     fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut taken = Vec::new();
+        self.queue.send_if_modified(|queue| {
+            taken = std::mem::take(queue);
+            // Nobody waits for less.
+            false
+        });
+        taken
+    }
+
+    fn written(&self, bytes: u64) {
+        self.level.send_if_modified(|level| {
+            let had_room = level.has_room();
+            level.written += bytes;
+            level.flushing || !had_room
+        });
     }
 }
 
@@ -155,10 +167,10 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 
     /// Writes until it cannot. It is dropped when there is nothing more to come.
     pub(super) async fn run(mut self) -> io::Error {
-        let mut level = self.outbox.watch();
+        let mut queue = self.outbox.queue.subscribe();
         loop {
             // The sender is this object's own, so waiting does not fail.
-            let _ = level.wait_for(|level| level.unwritten() > 0).await;
+            let _ = queue.wait_for(|queue| !queue.is_empty()).await;
             let bytes = self.outbox.take();
             let mut rest = bytes.as_slice();
             while !rest.is_empty() {
@@ -177,7 +189,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
             return Err(io::ErrorKind::WriteZero.into());
         }
         self.output.flush().await?;
-        self.outbox.level.send_modify(|level| level.written += written as u64);
+        self.outbox.written(written as u64);
         Ok(written)
     }
 }

@@ -7,6 +7,9 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::Value;
 
+/// The method of a call, as nearly every client writes it. A call that is written in another way is none the worse.
+const CALL: &[u8; 10] = b"tools/call";
+
 /// What a line holds.
 pub(super) enum Parsed {
     Message(ClientJsonRpcMessage),
@@ -37,8 +40,9 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     if line.is_empty() {
         return Parsed::Nothing;
     }
-    if let Ok(CallLine { jsonrpc: JsonRpcVersion2_0, id, method: CallMethod::Call, mut params }) =
-        serde_json::from_slice(line)
+    if names_call(line)
+        && let Ok(CallLine { jsonrpc: JsonRpcVersion2_0, id, method: CallMethod::Call, mut params }) =
+            serde_json::from_slice(line)
     {
         let meta = params.meta.take();
         let mut request = CallToolRequest::new(params);
@@ -53,6 +57,11 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
         Ok(message) => Parsed::Message(message),
         Err(_) => refuse(line),
     }
+}
+
+/// Whether a line may be a call of a tool. An attempt that fails costs more than this look, which mostly ends early.
+fn names_call(line: &[u8]) -> bool {
+    line.windows(CALL.len()).any(|window| window.first_chunk() == Some(CALL))
 }
 
 /// The answer to what is no message. A notification gets none.

@@ -5,7 +5,7 @@ use sessiond_core::{CommandResult, DEFAULT_TIME_LIMIT, ExecuteCommand, Invocatio
 use super::{CLIENT_ID, CWD, ENV, LONGEST_LIMIT_MS, RUN_ON, TRUNCATED, target, time_limit};
 use crate::answer::{Answer, TextStyle};
 use crate::contract::{Family, Hints, Request, Tool};
-use crate::render::{Fields, Shown, end_line};
+use crate::render::{Fields, LEFT_RUNNING, Shown, end_line, processes};
 use crate::schema::{Field, Kind, Object};
 
 const DEFAULT_LIMIT_MS: u64 = DEFAULT_TIME_LIMIT.as_millis() as u64;
@@ -76,7 +76,7 @@ fn answer(result: CommandResult, style: TextStyle) -> Answer {
     if result.truncated {
         line.push_str("; output beyond the first 1 MiB was discarded");
     }
-    let detail = background(&result.descendants);
+    let detail = processes(LEFT_RUNNING, &result.descendants);
     if let Some(detail) = &detail {
         line.push_str("; ");
         line.push_str(detail);
@@ -90,9 +90,4 @@ fn answer(result: CommandResult, style: TextStyle) -> Answer {
     fields.put_some("detail", detail);
     let failed = result.end.exit_code() != 0 || result.end.timed_out() || result.end.canceled();
     Answer { is_error: failed, ..Answer::new(fields.0, text) }
-}
-
-fn background(pids: &[u32]) -> Option<String> {
-    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-    (!pids.is_empty()).then(|| format!("still running in the background: {}", pids.join(", ")))
 }

@@ -6,7 +6,7 @@ use sessiond_core::{DEFAULT_PAGE, ListSessions, MAX_PAGE, Result, SessionSummary
 use super::{CANCELED, ERROR, EXIT_CODE, TIMED_OUT, target_filter};
 use crate::answer::Answer;
 use crate::contract::{Family, Hints, Request, Tool};
-use crate::render::{Fields, counted, end_line, listing};
+use crate::render::{Fields, beginning, counted, end_line, listing, one_line};
 use crate::schema::{Field, Kind, Object};
 use crate::time::rfc3339;
 
@@ -35,7 +35,7 @@ pub(super) const TOOL: Tool = Tool {
         Field::optional("page_token", Kind::TEXT, "next_page_token of the page before."),
     ]),
     output: Object::open(&[
-        Field::required("sessions", Kind::Many(&SESSION), "The sessions of this page."),
+        Field::required("sessions", Kind::Many(&Kind::Object(&SESSION)), "The sessions of this page."),
         Field::optional("next_page_token", Kind::TEXT, "Where to go on; absent on the last page."),
     ]),
     run: |request| Box::pin(run(request)),
@@ -101,21 +101,6 @@ fn line(session: &SessionSummary) -> String {
     let name = one_line(session.label.as_ref().unwrap_or(&session.command));
     let end = session.end.as_ref().map(|end| format!(", {}", end_line(end))).unwrap_or_default();
     format!("{} on {} {}{end}: {name}", session.session, session.target, status(session.status))
-}
-
-/// The beginning of a name or a command, on one line.
-fn one_line(text: &str) -> String {
-    const MAX: usize = 80;
-    text.chars().take(MAX).map(|char| if char.is_control() { ' ' } else { char }).collect()
-}
-
-/// The beginning of a command: a page of long ones must not fill a context.
-fn beginning(command: &str) -> String {
-    const MAX: usize = 1024;
-    match command.char_indices().nth(MAX) {
-        Some((end, _)) => format!("{}…", command.get(..end).unwrap_or_default()),
-        None => command.to_owned(),
-    }
 }
 
 fn summary(session: SessionSummary) -> Value {

@@ -31,7 +31,11 @@ pub(super) const TOOL: Tool = Tool {
             "How long to wait at most while no target is online, in milliseconds.",
         ),
     ]),
-    output: Object::open(&[Field::required("clients", Kind::Many(&CLIENT), "The targets, by name.")]),
+    output: Object::open(&[Field::required(
+        "clients",
+        Kind::Many(&Kind::Object(&CLIENT)),
+        "The targets; SSH hosts come last.",
+    )]),
     run: |request| Box::pin(run(request)),
 };
 

@@ -7,7 +7,7 @@ use sessiond_core::{DEFAULT_STOP_WAIT, End, Result, StopOutcome, StopSession, St
 use super::{CANCELED, DONE, ERROR, EXIT_CODE, LONGEST_WAIT_MS, RUNS_ON, SESSION_ID, TIMED_OUT, session};
 use crate::answer::Answer;
 use crate::contract::{Family, Hints, Request, Tool};
-use crate::render::{Fields, end_line};
+use crate::render::{Fields, end_line, processes};
 use crate::schema::{Field, Kind, Object};
 
 const DEFAULT_WAIT_MS: u64 = DEFAULT_STOP_WAIT.as_millis() as u64;
@@ -74,7 +74,7 @@ fn answer(outcome: &StopOutcome) -> Answer {
         fields.put_end(end);
         line = format!("{line}: {}", end_line(end));
     }
-    if let Some(survivors) = survivors(&outcome.survivors) {
+    if let Some(survivors) = processes("still alive after KILL", &outcome.survivors) {
         let error = match outcome.end.as_ref().and_then(End::error) {
             Some(error) => format!("{error}; {survivors}"),
             None => survivors.clone(),
@@ -83,9 +83,4 @@ fn answer(outcome: &StopOutcome) -> Answer {
         line = format!("{line}; {survivors}");
     }
     Answer::new(fields.0, line)
-}
-
-fn survivors(pids: &[u32]) -> Option<String> {
-    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-    (!pids.is_empty()).then(|| format!("still alive after KILL: {}", pids.join(", ")))
 }
