@@ -12,9 +12,9 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sessiond_core::{
-    Backend, Call, Capability, Command, CommandSpec, Cursor, End, ErrorKind, Exit, Invocation, LogKind, OutputLog,
-    OutputSink, Owner, Pattern, Retention, Session, SessionSpec, Signal, SignalTarget, Stopped, Stream, Until, Wait,
-    WindowSize, decode,
+    Backend, Call, Capability, Command, CommandSpec, Connections, Cursor, End, ErrorKind, Exit, Invocation, LogKind,
+    OutputLog, OutputSink, Owner, Pattern, Retention, Session, SessionSpec, Signal, SignalTarget, Stopped, Stream,
+    Until, Wait, WindowSize, decode,
 };
 
 /// How long a rule waits for what must come.
@@ -31,6 +31,11 @@ pub trait Subject: Send + Sync {
 
     /// Something whose launch fails.
     fn failing(&self) -> Invocation;
+
+    /// Something that breaks the connection that it runs on, where there are [`Connections`].
+    fn breaking(&self) -> Invocation {
+        panic!("a backend with connections must say what breaks one")
+    }
 
     /// How many processes that this backend has started live now.
     async fn living(&self) -> usize;
@@ -58,6 +63,10 @@ pub const RULES: &[(&str, Capability, Rule)] = &[
     ("a command's streams are its own", Capability::Commands, |s| streams(s).boxed()),
     ("a command gets all of its input and its end", Capability::Commands, |s| stdin(s).boxed()),
     ("a command is stopped like a session", Capability::Commands, |s| stop_command(s).boxed()),
+    ("a start connects where it must", Capability::Connections, |s| connects(s).boxed()),
+    ("connecting again is harmless, and letting go too", Capability::Connections, |s| idempotent(s).boxed()),
+    ("a lost connection ends what ran on it as lost", Capability::Connections, |s| lost_connection(s).boxed()),
+    ("every owner has connections and periods of its own", Capability::Connections, |s| owners(s).boxed()),
 ];
 
 /// Runs every rule that the backend's capabilities call for; returns how many that were.
@@ -90,9 +99,12 @@ struct Started {
 
 impl Started {
     async fn new(subject: &dyn Subject, command: &str) -> Self {
+        Self::of(&call(), subject, command).await
+    }
+
+    async fn of(cx: &Call, subject: &dyn Subject, command: &str) -> Self {
         let (log, out) = session_log();
-        let session =
-            subject.backend().start_session(&call(), session_spec(Invocation::new(command)), out).await.unwrap();
+        let session = subject.backend().start_session(cx, session_spec(Invocation::new(command)), out).await.unwrap();
         Self { session, log }
     }
 
@@ -119,9 +131,18 @@ fn session_spec(invocation: Invocation) -> SessionSpec {
 }
 
 async fn start_command(subject: &dyn Subject, command: &str, stdin: &str) -> (Box<dyn Command>, Arc<OutputLog>) {
+    start_command_as(&call(), subject, command, stdin).await
+}
+
+async fn start_command_as(
+    cx: &Call,
+    subject: &dyn Subject,
+    command: &str,
+    stdin: &str,
+) -> (Box<dyn Command>, Arc<OutputLog>) {
     let log = OutputLog::new(LogKind::Command, Retention::Oldest(1 << 20));
     let spec = CommandSpec { invocation: Invocation::new(command), stdin: Bytes::copy_from_slice(stdin.as_bytes()) };
-    let command = subject.backend().run_command(&call(), spec, OutputSink::new(log.clone())).await.unwrap();
+    let command = subject.backend().run_command(cx, spec, OutputSink::new(log.clone())).await.unwrap();
     (command, log)
 }
 
@@ -274,4 +295,86 @@ async fn stop_command(subject: &dyn Subject) {
     let (text, end) = to_end(&log, Stream::Stdout).await;
     assert_eq!(text, "begun\n");
     assert!(matches!(end.exit, Exit::Signaled(_)));
+}
+
+/// Somebody who has had no connection before.
+fn stranger(name: &str) -> Call {
+    Call::new(Owner::management(name))
+}
+
+/// The rules of connections are called for by a capability, so there are some.
+fn connections(backend: &dyn Backend) -> &dyn Connections {
+    backend.connections().unwrap_or_else(|| panic!("a backend that says so has connections"))
+}
+
+/// Whether the owner is connected.
+fn connected(backend: &dyn Backend, cx: &Call) -> bool {
+    connections(backend).status(&cx.owner).is_some_and(|status| status.connected)
+}
+
+async fn connects(subject: &dyn Subject) {
+    let (backend, cx) = (subject.backend(), stranger("connects"));
+    let links = connections(&*backend);
+    assert_eq!((links.status(&cx.owner), links.period(&cx.owner)), (None, None), "nobody has tried");
+    let (command, log) = start_command_as(&cx, subject, "echo there", "").await;
+    assert_eq!(to_end(&log, Stream::Stdout).await.0, "there\n");
+    let period = links.period(&cx.owner);
+    assert!(connected(&*backend, &cx) && period.is_some(), "it has connected for the start");
+    assert_eq!(command.facts().period, period, "the process is of this period");
+    links.disconnect(&cx).await;
+}
+
+async fn idempotent(subject: &dyn Subject) {
+    let (backend, cx) = (subject.backend(), stranger("idempotent"));
+    let links = connections(&*backend);
+    let first = links.connect(&cx).await.unwrap();
+    let period = links.period(&cx.owner);
+    assert_eq!(links.connect(&cx).await.unwrap(), first, "it is left as it is");
+    assert_eq!(links.period(&cx.owner), period);
+    assert!(links.disconnect(&cx).await, "there was one");
+    assert!(!connected(&*backend, &cx));
+    assert!(!links.disconnect(&cx).await, "there is none any more");
+    links.connect(&cx).await.unwrap();
+    assert!(links.period(&cx.owner) > period, "another period has begun");
+    links.disconnect(&cx).await;
+}
+
+async fn lost_connection(subject: &dyn Subject) {
+    let (backend, cx) = (subject.backend(), stranger("lost"));
+    // On a terminal: what runs there does not outlive its connection.
+    let started = Started::of(&cx, subject, "echo so far; sleep 1000").await;
+    started.shows("so far\r\n").await;
+    let before = connections(&*backend).period(&cx.owner);
+    let (_breaker, broken) = start_command_as(&cx, subject, &subject.breaking().command, "").await;
+    let (text, end) = to_end(&started.log, Stream::Stdout).await;
+    assert_eq!(text, "so far\r\n", "what had been printed is there");
+    assert!(matches!(end.exit, Exit::Lost(_)), "{end:?}");
+    assert!(matches!(to_end(&broken, Stream::Stdout).await.1.exit, Exit::Lost(_)));
+    let (command, log) = start_command_as(&cx, subject, "echo again", "").await;
+    assert_eq!(to_end(&log, Stream::Stdout).await.0, "again\n", "the next call makes another");
+    assert!(command.facts().period > before, "in another period");
+    connections(&*backend).disconnect(&cx).await;
+    let gone = async {
+        while subject.living().await > 0 {
+            // The target ends what has lost its terminal; nobody tells when it has.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LONG, gone).await.unwrap_or_else(|_| panic!("what was lost ends on the target"));
+}
+
+async fn owners(subject: &dyn Subject) {
+    let (backend, one, other) = (subject.backend(), stranger("one"), stranger("other"));
+    let links = connections(&*backend);
+    let (command, log) = start_command_as(&one, subject, "echo ready; cat", "").await;
+    to_end(&log, Stream::Stdout).await;
+    assert_eq!(links.status(&other.owner), None, "one's connection is none of the other's");
+    links.connect(&other).await.unwrap();
+    assert_ne!(links.period(&one.owner), links.period(&other.owner), "no two have a number in common");
+    let (_running, log) = start_command_as(&one, subject, "sleep 0.3; exit 9", "").await;
+    assert!(links.disconnect(&other).await);
+    assert_eq!(to_end(&log, Stream::Stdout).await.1.exit, Exit::Exited(9), "the other's end does not touch it");
+    assert!(connected(&*backend, &one));
+    assert_eq!(command.facts().period, links.period(&one.owner));
+    links.disconnect(&one).await;
 }

@@ -22,9 +22,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::{Either, join, select};
 use sessiond_core::{
-    Backend, Call, Capabilities, Command, CommandSpec, Cursor, Error, Facts, LogKind, NativeId, OutputLog, OutputSink,
-    Owner, Process, Result, Retention, Session, SessionSpec, Signal, SignalTarget, Stopped, Stream, TargetStatus,
-    TaskKind, Tasks, Wait, WindowSize, Written,
+    Backend, Call, Capabilities, Command, CommandSpec, Connections, Cursor, Error, Facts, LogKind, NativeId, OutputLog,
+    OutputSink, Owner, Process, Result, Retention, Session, SessionSpec, Signal, SignalTarget, Stopped, Stream,
+    TargetStatus, TaskKind, Tasks, Wait, WindowSize, Written,
 };
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -234,6 +234,10 @@ impl Backend for Faults {
         let command: Arc<dyn Command> = self.inner.run_command(cx, spec, sink).await?.into();
         self.connect(plan, link, command.clone(), out).await?;
         Ok(Box::new(Faulty::new(command, plan)))
+    }
+
+    fn connections(&self) -> Option<&dyn Connections> {
+        self.inner.connections()
     }
 
     async fn shutdown(&self, grace: Duration) {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use futures_util::{StreamExt, stream};
-use sessiond_conformance::suite::house::{BackendKind, TransportKind};
+use sessiond_conformance::suite::house::{BackendKind, TransportKind, ssh};
 use sessiond_conformance::suite::requirement::IN_FORCE;
 use sessiond_conformance::suite::runner::{self, Outcome, Selection};
 use sessiond_conformance::suite::{baseline, mutant, mutants, report, scenarios};
@@ -89,6 +89,7 @@ async fn main() -> ExitCode {
         eprintln!("{done}/{total} {} {backend} {transport} {}", row.requirement.id, row.outcome.word());
     });
     let rows = rows.await;
+    ssh::end();
     print!("{}", report::table(&rows, &gaps));
     println!("{}", report::closing(&rows));
     if let Some(file) = args.json
@@ -126,6 +127,7 @@ async fn hunt(args: &Args) -> ExitCode {
             println!("       {}", why.lines().next().unwrap_or_default());
         }
     }
+    ssh::end();
     println!("mutants: {caught} passed, {survived} failed");
     if survived == 0 && caught > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -40,7 +40,24 @@ const TEXTS: [&str; 24] = [
     "other",
 ];
 
-static TABLE: LazyLock<Vec<ToolRow>> = LazyLock::new(|| tool_table(&[Family::Session]));
+static TABLE: LazyLock<Vec<ToolRow>> = LazyLock::new(|| tool_table(&Family::ALL));
+
+/// What earlier calls have brought about, for later ones to name.
+#[derive(Default)]
+struct Known {
+    session: String,
+    handle: u64,
+}
+
+impl Known {
+    fn learn(&mut self, answer: &Answer) {
+        let Some(answer) = &answer.structured else { return };
+        if let Some(session) = answer["session_id"].as_str() {
+            session.clone_into(&mut self.session);
+        }
+        self.handle = answer["handle_id"].as_u64().unwrap_or(self.handle);
+    }
+}
 
 /// Makes the calls that the bytes say, on a server of their own.
 pub fn run(data: &[u8]) {
@@ -57,19 +74,18 @@ pub fn run(data: &[u8]) {
             0 => Owner::management("fuzz"),
             _ => Owner::scoped("fuzz", TargetName::new("local").unwrap()),
         };
-        let handler = Handler::new(registry.clone(), owner.clone(), &[Family::Session], TextStyle::Short);
-        let mut session = String::new();
+        let handler = Handler::new(registry.clone(), owner.clone(), &Family::ALL, TextStyle::Short);
+        let mut known = Known::default();
         for _ in 0..CALLS {
             if input.is_empty() {
                 break;
             }
             let tool = &TABLE[usize::from(input.byte()) % TABLE.len()];
-            let arguments = arguments(tool, &mut input, &session);
+            let arguments = arguments(tool, &mut input, &known);
             let answer = handler.call(tool.name, arguments, &Call::new(owner.clone())).await;
             let answer = answer.expect("the table's tools are there");
             check(tool.name, &answer);
-            let started = answer.structured.as_ref().and_then(|answer| answer["session_id"].as_str());
-            session = started.map_or(session, str::to_owned);
+            known.learn(&answer);
         }
         registry.shutdown().await;
     });
@@ -88,7 +104,7 @@ fn check(tool: &str, answer: &Answer) {
 }
 
 /// Arguments: those that the bytes write as JSON, or some of the tool's own with values of any kind.
-fn arguments(tool: &ToolRow, input: &mut Input<'_>, session: &str) -> Map<String, Value> {
+fn arguments(tool: &ToolRow, input: &mut Input<'_>, known: &Known) -> Map<String, Value> {
     let choice = input.byte();
     if choice == b'{' {
         let text = input.piece();
@@ -101,7 +117,7 @@ fn arguments(tool: &ToolRow, input: &mut Input<'_>, session: &str) -> Map<String
         // Required ones are mostly there, the others mostly not.
         let there = if field.required { choice != 0xff } else { choice >> (place % 8) & 1 == 1 };
         if there {
-            map.insert(field.name.to_owned(), value(field.name, input, session, 3));
+            map.insert(field.name.to_owned(), value(field.name, input, known, 3));
         }
     }
     if choice == 0xfe {
@@ -110,12 +126,13 @@ fn arguments(tool: &ToolRow, input: &mut Input<'_>, session: &str) -> Map<String
     map
 }
 
-fn value(name: &str, input: &mut Input<'_>, session: &str, depth: u8) -> Value {
+fn value(name: &str, input: &mut Input<'_>, known: &Known, depth: u8) -> Value {
     match input.byte() % 16 {
         // What fits.
         0..=7 => match name {
-            "session_id" => Value::from(session),
-            "client_token" | "client_id" => Value::from("local"),
+            "session_id" => Value::from(known.session.as_str()),
+            "handle_id" => Value::from(known.handle),
+            "client_token" | "client_id" | "host_name" => Value::from("local"),
             "command" | "input" | "action" | "signal" | "input_base64" => Value::from(input.pick(&TEXTS)),
             "until" => Value::Object(Map::from_iter([
                 ("pattern".to_owned(), Value::from(String::from_utf8_lossy(input.piece()))),
@@ -131,10 +148,10 @@ fn value(name: &str, input: &mut Input<'_>, session: &str, depth: u8) -> Value {
         11 => Value::from(u64::MAX - u64::from(input.byte())),
         12 => Value::from(-i64::from(input.byte())),
         13 => Value::from(String::from_utf8_lossy(input.piece())),
-        14 if depth > 0 => (0..input.byte() % 4).map(|_| value(name, input, session, depth - 1)).collect(),
+        14 if depth > 0 => (0..input.byte() % 4).map(|_| value(name, input, known, depth - 1)).collect(),
         15 if depth > 0 => {
             let key = String::from_utf8_lossy(input.piece()).into_owned();
-            Value::Object(Map::from_iter([(key, value(name, input, session, depth - 1))]))
+            Value::Object(Map::from_iter([(key, value(name, input, known, depth - 1))]))
         }
         _ => Value::from(input.pick(&TEXTS)),
     }

@@ -9,8 +9,9 @@ use sessiond_core::{Error, ErrorKind, Limits};
 
 use super::collect::ask;
 use crate::suite::house::{BackendKind, House, Settings, TransportKind};
-use crate::suite::mutant::{Fault, Hooks};
+use crate::suite::mutant::Fault;
 use crate::suite::stage::Stage;
+use crate::suite::verbs::Hooks;
 
 /// The id of a session that nobody has started.
 const NOBODYS: &str = "00000000000000000000000000";

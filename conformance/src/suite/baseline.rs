@@ -61,6 +61,6 @@ mod tests {
             assert!(parse(line).unwrap_err().contains("stale"), "{line}");
         }
         assert!(parse("SR20 pty").unwrap_err().contains("must be"));
-        assert_eq!(parse("# nothing\n\n* ssh * later on").unwrap()[0].why, "later on");
+        assert_eq!(parse("# nothing\n\n* elsewhere * later on").unwrap()[0].why, "later on");
     }
 }

@@ -56,6 +56,16 @@ impl ToolResult {
         self.meta.get("sessiond/error").and_then(Value::as_str)
     }
 
+    /// The structured content; null when there is none.
+    pub fn whole(&self) -> Value {
+        self.structured.clone().unwrap_or_default()
+    }
+
+    /// What each item of a list in the structured content says.
+    pub fn each<T>(&self, list: &str, read: impl Fn(&Value) -> T) -> Vec<T> {
+        self.get(list).as_array().into_iter().flatten().map(read).collect()
+    }
+
     /// A field of the structured content; null when it is not there.
     pub fn get(&self, field: &str) -> &Value {
         self.structured.as_ref().and_then(|all| all.get(field)).unwrap_or(&Value::Null)

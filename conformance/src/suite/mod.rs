@@ -33,3 +33,4 @@ pub mod runner;
 pub mod scenario;
 pub mod scenarios;
 pub mod stage;
+pub mod verbs;

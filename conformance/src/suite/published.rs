@@ -7,6 +7,11 @@ pub fn session_read() -> Value {
     parse(include_str!("../../contracts/session_read.json"))
 }
 
+/// `ssh_cmd_output` as cygnus-ssh-mcp publishes it.
+pub fn ssh_cmd_output() -> Value {
+    parse(include_str!("../../contracts/ssh_cmd_output.json"))
+}
+
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("a published structure is no JSON: {error}"))
 }

@@ -55,7 +55,7 @@ pub fn table(rows: &[Row], gaps: &[Gap]) -> String {
                 let _ = writeln!(text, "       {line}");
             }),
             Outcome::NotApplicable(missing) => {
-                let _ = writeln!(text, "       there is no {missing} here");
+                let _ = writeln!(text, "       it needs {missing}");
             }
         }
     }

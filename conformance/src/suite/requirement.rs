@@ -28,7 +28,7 @@ const fn requirement(id: &'static str, axes: Axes, sentence: &'static str) -> Re
     Requirement { id, sentence, axes }
 }
 
-/// Every requirement in force: sections A and D, EX01, EX04.
+/// Every requirement in force: sections A, B without CF05 and CF07, and D; EX01, EX04.
 pub const IN_FORCE: &[Requirement] = &[
     requirement("SR01", Axes::Transport, "session_read has the published name, annotations, inputs and outputs"),
     requirement("SR02", Axes::Transport, "the tool list asks for client_token; a scoped one does not"),
@@ -69,6 +69,25 @@ pub const IN_FORCE: &[Requirement] = &[
     requirement("SF05", Axes::Both, "lists let a caller find its sessions and targets again"),
     requirement("SF06", Axes::Both, "at most 64 run, and none is evicted"),
     requirement("SF07", Axes::Both, "start, write and control read what came of them"),
+    requirement("CO01", Axes::Transport, "ssh_cmd_output has the published name, inputs and outputs"),
+    requirement("CO02", Axes::Both, "lines without their ends; the last unterminated piece is one"),
+    requirement("CO10", Axes::Both, "the newest 50, the newest N, from K on, N from K on"),
+    requirement("CO11", Axes::Both, "lines are numbered from 1, for good"),
+    requirement("CO12", Axes::Both, "past the end is an empty list"),
+    requirement("CO20", Axes::Both, "2 MiB of each stream are kept; a dropped line names the first one left"),
+    requirement("CO21", Axes::Backend, "one endless line and nothing but newlines are bounded"),
+    requirement("CO30", Axes::Both, "stdout and stderr are apart"),
+    requirement("CO31", Axes::Both, "output is there while the command runs and after it, again and again"),
+    requirement("CO32", Axes::Both, "handles are private, never used twice, and end with a reconnect"),
+    requirement("CO33", Axes::Both, "the newest 32 KB of each stream are in the answer, which says so"),
+    requirement("CO34", Axes::Both, "line totals and what was dropped are told"),
+    requirement("CF01", Axes::Both, "a run waits as told, and only its time limit stops it"),
+    requirement("CF02", Axes::Both, "a look at a command waits for its end, and never guesses"),
+    requirement("CF03", Axes::Both, "a kill is whole, verified and told as it came out"),
+    requirement("CF04", Axes::Both, "the history keeps what runs, and shows nobody's probes"),
+    requirement("CF06", Axes::Both, "many commands at once, on one host and on several"),
+    requirement("CF08", Axes::Both, "host_name may be left out while exactly one host is connected"),
+    requirement("CF09", Axes::Both, "ssh tools take hosts only; sessions take every target"),
     requirement("AL01", Axes::Both, "the same call gives the same result everywhere"),
     requirement("AL02", Axes::Transport, "every tool is described whole and the list is small"),
     requirement("AL03", Axes::Both, "errors are of the closed set, with kind and advice"),

@@ -14,8 +14,13 @@ pub enum Need {
     Owners,
     /// The server is a process of its own, which can be looked at and ended.
     Process,
-    /// A real shell on a real machine.
+    /// A real shell, here or on a host.
     Shell,
+    /// A terminal that stays open when its leader has gone. An SSH server closes its own with the leader, and nothing in
+    /// the protocol keeps it.
+    Terminal,
+    /// A real server over a real network.
+    Network,
     /// The scripted backend, which can do what no shell can.
     Scripted,
 }
@@ -25,10 +30,12 @@ impl Need {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Backend(capability) => capability.as_str(),
-            Self::Owners => "owners",
-            Self::Process => "process",
-            Self::Shell => "shell",
-            Self::Scripted => "script",
+            Self::Owners => "several owners",
+            Self::Process => "a process of its own",
+            Self::Shell => "a real shell",
+            Self::Terminal => "a terminal that outlives its leader",
+            Self::Network => "a real network",
+            Self::Scripted => "a script",
         }
     }
 }
@@ -62,6 +69,11 @@ pub(super) const fn command(
     run: fn(House) -> BoxFuture<'static, ()>,
 ) -> Scenario {
     Scenario { id, title, needs: &[Need::Backend(Capability::Commands)], run }
+}
+
+/// A scenario that needs a host: a target that is reached over a connection.
+pub(super) const fn host(id: &'static str, title: &'static str, run: fn(House) -> BoxFuture<'static, ()>) -> Scenario {
+    Scenario { id, title, needs: &[Need::Backend(Capability::Connections)], run }
 }
 
 impl Scenario {

@@ -1,4 +1,8 @@
 //! A stage: one sessiond with the target `local`, and short words for what scenarios do with it.
+//!
+//! - `hosts`: the words for hosts and for commands under a handle
+
+pub mod hosts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +13,7 @@ use sessiond_core::{
     Launch, ListSessions, Owner, Pattern, Read, ReadSession, Registry, Result, Service, SessionId, SessionPage,
     StartSession, StopOutcome, StopSession, TargetName, Until, Wait, WindowSize, WriteOutcome, WriteSession, decode,
 };
+use sessiond_mcp::Family;
 use tokio::process::Child;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -26,14 +31,24 @@ pub const LONG: u64 = 20_000;
 /// How long the end of a server may take.
 const END: Duration = Duration::from_secs(30);
 
-/// The one target of every stage.
+/// The target of every stage.
 pub fn target() -> TargetName {
-    TargetName::new("local").unwrap_or_else(|error| panic!("{error}"))
+    named("local")
+}
+
+/// The target of this name.
+pub fn named(name: &str) -> TargetName {
+    TargetName::new(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What keeps a stage's sessiond going.
 pub(crate) enum Hold {
-    InProcess { registry: Option<Arc<Registry>>, closing: CancellationToken, serving: JoinHandle<std::io::Result<()>> },
+    InProcess {
+        registry: Option<Arc<Registry>>,
+        families: &'static [Family],
+        closing: CancellationToken,
+        serving: JoinHandle<std::io::Result<()>>,
+    },
     Process(Server),
 }
 
@@ -119,7 +134,9 @@ impl Stage {
     /// A client of another owner of the same sessiond. Only in process are there others.
     pub async fn client_as(&self, owner: Owner) -> Client {
         match &self.hold {
-            Hold::InProcess { closing, .. } => connect(self.service.clone(), owner, None, closing.clone()).await.0,
+            Hold::InProcess { families, closing, .. } => {
+                connect(self.service.clone(), owner, families, None, closing.clone()).await.0
+            }
             Hold::Process(_) => panic!("this transport has one owner"),
         }
     }
@@ -253,7 +270,7 @@ impl Stage {
     pub async fn close(&mut self) -> Option<i32> {
         self.client.close().await;
         match &mut self.hold {
-            Hold::InProcess { registry, closing, serving } => {
+            Hold::InProcess { registry, closing, serving, .. } => {
                 closing.cancel();
                 let _ = tokio::time::timeout(END, serving).await;
                 if let Some(registry) = registry {

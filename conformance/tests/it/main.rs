@@ -21,6 +21,10 @@ impl Subject for FakeSubject {
         Invocation::new(":fail no such place")
     }
 
+    fn breaking(&self) -> Invocation {
+        Invocation::new(":disconnect")
+    }
+
     async fn living(&self) -> usize {
         self.0.running()
     }

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use sessiond_core::fake::Fake;
-use sessiond_core::{Backend, FixedTargets, Owner, Registry, Service, TargetInfo};
+use sessiond_core::{Backend, Capability, FixedTargets, JoinedTargets, Owner, Registry, Service, TargetInfo, Targets};
 use sessiond_mcp::{Family, Handler, TextStyle, serve};
 use sessiond_pty::{Config, Pty};
 use tokio::io::{duplex, split};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackendKind, Ends, Opener, Settings};
+use super::{BackendKind, Ends, Opener, Settings, ssh};
 use crate::suite::client::Client;
-use crate::suite::mutant::{Broken, Fault, Hooked};
-use crate::suite::stage::{Hold, OWNER, Stage, target};
+use crate::suite::mutant::Fault;
+use crate::suite::stage::{Hold, OWNER, Stage, named, target};
+use crate::suite::verbs::Hooked;
 
 /// How much the in-memory pipe holds, in bytes.
 const PIPE: usize = 64 * 1024;
@@ -41,29 +42,21 @@ impl Opener for InProcess {
         if let Some(Fault::Settings(change)) = self.fault {
             change(&mut settings);
         }
-        let backend: Arc<dyn Backend> = match kind {
-            BackendKind::Fake => Fake::new(),
-            BackendKind::Pty => {
-                let config =
-                    Config { environment: std::env::vars_os().collect(), linger: settings.linger, ..Config::default() };
-                Pty::new(config).unwrap()
-            }
-        };
-        let info = TargetInfo { client_id: target().to_string(), name: target(), backend: kind.as_str() };
-        let registry = Registry::new(Arc::new(FixedTargets::new(vec![(info, backend)])), settings.limits);
+        let families = families(kind, &settings);
+        let registry = Registry::new(targets(kind, &settings), settings.limits);
         let service: Arc<dyn Service> = registry.clone();
         let service = match self.fault {
             Some(Fault::Service(wrap)) => wrap(service),
-            Some(Fault::Hooks(hooks)) => Arc::new(Broken(Hooked { right: service, hooks })),
+            Some(Fault::Hooks(hooks)) => Arc::new(Hooked { right: service, hooks }),
             _ => service,
         };
         let closing = CancellationToken::new();
         let owner = Owner::management(OWNER);
-        let (client, serving) = connect(service.clone(), owner, self.fault, closing.clone()).await;
+        let (client, serving) = connect(service.clone(), owner, families, self.fault, closing.clone()).await;
         let ending = registry.clone();
         self.ends.add(async move { ending.shutdown().await });
         let registry = (!matches!(self.fault, Some(Fault::NoEnd))).then_some(registry);
-        Stage::new(service, client, Hold::InProcess { registry, closing, serving })
+        Stage::new(service, client, Hold::InProcess { registry, families, closing, serving })
     }
 
     fn ends(&self) -> Vec<BoxFuture<'static, ()>> {
@@ -71,14 +64,45 @@ impl Opener for InProcess {
     }
 }
 
+/// The families of tools of which there is a target.
+fn families(kind: BackendKind, settings: &Settings) -> &'static [Family] {
+    let mut kinds = settings.more.iter().map(|(_, kind)| *kind).chain([kind]);
+    if kinds.any(|kind| kind.capabilities().has(Capability::Connections)) {
+        &[Family::Session, Family::Ssh]
+    } else {
+        &[Family::Session]
+    }
+}
+
+/// The targets, put together as a server does: first those with a backend of their own, then the hosts.
+fn targets(kind: BackendKind, settings: &Settings) -> Arc<dyn Targets> {
+    let all = || [(target(), kind)].into_iter().chain(settings.more.iter().map(|(name, kind)| (named(name), *kind)));
+    let fixed = all().filter_map(|(name, kind)| {
+        let made: (_, Arc<dyn Backend>) = match kind {
+            BackendKind::Fake => (Fake::info(name), Fake::new()),
+            BackendKind::Pty => {
+                let environment = std::env::vars_os().collect();
+                let config = Config { environment, linger: settings.linger, ..Config::default() };
+                (TargetInfo::new(name, kind.as_str()), Pty::new(config).unwrap())
+            }
+            BackendKind::Ssh => return None,
+        };
+        Some(made)
+    });
+    let fixed = FixedTargets::new(fixed.collect());
+    let names = all().filter(|(_, kind)| *kind == BackendKind::Ssh).map(|(name, _)| name);
+    Arc::new(JoinedTargets::new(vec![Arc::new(fixed), Arc::new(ssh::hosts(names, settings))]))
+}
+
 /// A client of the tool layer in this process, as this owner.
 pub(crate) async fn connect(
     service: Arc<dyn Service>,
     owner: Owner,
+    families: &[Family],
     fault: Option<Fault>,
     closing: CancellationToken,
 ) -> (Client, JoinHandle<io::Result<()>>) {
-    let handler = Handler::new(service, owner, &[Family::Session], TextStyle::Short);
+    let handler = Handler::new(service, owner, families, TextStyle::Short);
     let (ours, theirs) = duplex(PIPE);
     let (input, output) = split(theirs);
     let serving = tokio::task::spawn(async move { serve(handler, input, output, closing).await });

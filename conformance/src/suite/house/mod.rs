@@ -1,6 +1,7 @@
 //! Houses: a sessiond over one backend, reached through one transport, opened anew for each stage.
 
 mod in_process;
+pub mod ssh;
 mod stdio;
 
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub enum BackendKind {
     Fake,
     /// This machine.
     Pty,
+    /// A host behind a real OpenSSH server.
+    Ssh,
 }
 
 /// How a sessiond is reached.
@@ -37,21 +40,23 @@ pub enum TransportKind {
 
 impl BackendKind {
     /// Every backend that there is.
-    pub const ALL: &[Self] = &[Self::Fake, Self::Pty];
+    pub const ALL: &[Self] = &[Self::Fake, Self::Pty, Self::Ssh];
 
     /// The name in the table and in a configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fake => "fake",
             Self::Pty => "pty",
+            Self::Ssh => "ssh",
         }
     }
 
     /// What it can do.
     pub fn capabilities(self) -> Capabilities {
-        use Capability::{Commands, Eof, Resize, Sessions, Signals, Write};
+        use Capability::{Commands, Connections, Eof, Resize, Sessions, Signals, Write};
         match self {
-            Self::Fake | Self::Pty => Capabilities::of(&[Sessions, Commands, Write, Eof, Resize, Signals]),
+            Self::Pty => Capabilities::of(&[Sessions, Commands, Write, Eof, Resize, Signals]),
+            Self::Fake | Self::Ssh => Capabilities::of(&[Sessions, Commands, Write, Eof, Resize, Signals, Connections]),
         }
     }
 }
@@ -76,11 +81,13 @@ pub struct Settings {
     pub limits: Limits,
     /// How long the end of a session waits for others that keep its terminal open (SR56).
     pub linger: Duration,
+    /// Targets beside the one of every stage, by name.
+    pub more: Vec<(&'static str, BackendKind)>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { limits: Limits::default(), linger: Duration::from_secs(2) }
+        Self { limits: Limits::default(), linger: Duration::from_secs(2), more: Vec::new() }
     }
 }
 
@@ -155,18 +162,30 @@ impl House {
         self.transport
     }
 
+    /// A command that breaks the connection that it runs on, as each backend has one.
+    pub fn cut(&self) -> &'static str {
+        match self.backend {
+            BackendKind::Fake => ":disconnect",
+            // The parent of what the server starts is what serves the connection. It has time to tell of the start.
+            BackendKind::Ssh => "sleep 0.2; kill -KILL $PPID",
+            BackendKind::Pty => panic!("this machine is reached over no connection"),
+        }
+    }
+
     /// Whether it has what a scenario needs.
     pub fn has(&self, need: Need) -> bool {
         match need {
             Need::Backend(capability) => self.backend.capabilities().has(capability),
             Need::Owners => self.transport == TransportKind::InProcess,
             Need::Process => self.transport == TransportKind::Stdio,
-            Need::Shell => self.backend == BackendKind::Pty,
+            Need::Shell => self.backend != BackendKind::Fake,
+            Need::Terminal => self.backend == BackendKind::Pty,
+            Need::Network => self.backend == BackendKind::Ssh,
             Need::Scripted => self.backend == BackendKind::Fake,
         }
     }
 
-    /// A sessiond with one target, `local`, and default settings.
+    /// A sessiond with the target `local` and default settings.
     pub async fn open(&self) -> Stage {
         self.open_with(Settings::default()).await
     }
@@ -176,7 +195,7 @@ impl House {
         join_all(self.opener.ends()).await;
     }
 
-    /// A sessiond with one target, `local`.
+    /// A sessiond with the target `local`.
     pub async fn open_with(&self, settings: Settings) -> Stage {
         self.opener.open(self.backend, settings).await
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tokio::process::Command;
 
-use super::{BackendKind, Ends, Opener, Settings};
+use super::{BackendKind, Ends, Opener, Settings, ssh};
 use crate::suite::client::Client;
 use crate::suite::mutant::Fault;
 use crate::suite::remote::Remote;
@@ -41,11 +41,20 @@ impl Stdio {
             ("LIMITS__FINISHED_TTL_S", limits.finished_ttl.as_secs().to_string()),
             ("LIMITS__STOP_GRACE_MS", limits.stop_grace.as_millis().to_string()),
         ];
-        if backend == BackendKind::Pty {
-            all.push(("TARGETS__LOCAL__LINGER_MS", settings.linger.as_millis().to_string()));
+        let linger = settings.linger.as_millis().to_string();
+        match backend {
+            BackendKind::Fake => {}
+            BackendKind::Pty => all.push(("TARGETS__LOCAL__LINGER_MS", linger)),
+            BackendKind::Ssh => all.push(("SSH__LINGER_MS", linger)),
         }
         all.into_iter().map(|(name, value)| (format!("SESSIOND_{name}"), value)).collect()
     }
+}
+
+/// A target as it stands in a configuration.
+fn heading((name, kind): (&str, BackendKind)) -> String {
+    let more = if kind == BackendKind::Ssh { ssh::configuration() } else { String::new() };
+    format!("[targets.{name}]\nbackend = \"{}\"\n{more}", kind.as_str())
 }
 
 #[async_trait]
@@ -54,8 +63,9 @@ impl Opener for Stdio {
         let mut command = Command::new(&self.server);
         // A configuration of our own: none of whoever runs the suite gets in.
         let configuration = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
-        let text = format!("[targets.local]\nbackend = \"{}\"\n", backend.as_str());
-        std::fs::write(configuration.path(), text).unwrap();
+        let text: Vec<String> = settings.more.iter().copied().chain([("local", backend)]).map(heading).collect();
+        // Nobody's own hosts get in either.
+        std::fs::write(configuration.path(), format!("[ssh]\nconfig = \"/dev/null\"\n{}", text.concat())).unwrap();
         command.env("SESSIOND_CONFIG", configuration.path()).env("SESSIOND_LOG", "trace");
         command.envs(Self::overlay(backend, &settings)).kill_on_drop(true);
         command.stdin(Pipe::piped()).stdout(Pipe::piped()).stderr(Pipe::null());

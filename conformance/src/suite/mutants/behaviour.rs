@@ -8,7 +8,8 @@ use sessiond_core::{Call, Cursor, ErrorKind, Fired, Read, ReadSession, Result, S
 use tokio::sync::Mutex as Turnstile;
 
 use crate::suite::house::BackendKind;
-use crate::suite::mutant::{Broken, Fault, Faulty, Mutant};
+use crate::suite::mutant::{Fault, Mutant};
+use crate::suite::verbs::{Broken, Faulty};
 
 const fn service(id: &'static str, title: &'static str, wrap: fn(Arc<dyn Service>) -> Arc<dyn Service>) -> Mutant {
     Mutant { id, title, backend: BackendKind::Fake, fault: Fault::Service(wrap) }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::suite::house::BackendKind;
 use crate::suite::mutant::{Fault, Mutant};
 
-const fn says(id: &'static str, title: &'static str, change: fn(&mut Value)) -> Mutant {
+pub(super) const fn says(id: &'static str, title: &'static str, change: fn(&mut Value)) -> Mutant {
     Mutant { id, title, backend: BackendKind::Fake, fault: Fault::Message(change) }
 }
 
@@ -92,6 +92,11 @@ fn set(message: &mut Value, name: &str, place: &str, value: Value) {
     if let Some(found) = tool(message, name).and_then(|tool| tool.pointer_mut(place)) {
         *found = value;
     }
+}
+
+/// Changes an input of a listed tool.
+pub(super) fn set_input(message: &mut Value, name: &str, input: &str, value: Value) {
+    set(message, name, &format!("/inputSchema/properties{input}"), value);
 }
 
 /// An argument of a call.

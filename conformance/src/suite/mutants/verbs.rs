@@ -5,13 +5,14 @@ use std::time::Duration;
 use sessiond_core::{Action, Cause, Cursor, Error, ErrorKind, Exit, Launch, Slice, TargetName, Wait, WindowSize};
 
 use crate::suite::house::{BackendKind, Settings};
-use crate::suite::mutant::{Fault, Hooks, Mutant};
+use crate::suite::mutant::{Fault, Mutant};
+use crate::suite::verbs::Hooks;
 
-const fn hooked(id: &'static str, title: &'static str, hooks: Hooks) -> Mutant {
+pub(super) const fn hooked(id: &'static str, title: &'static str, hooks: Hooks) -> Mutant {
     Mutant { id, title, backend: BackendKind::Fake, fault: Fault::Hooks(hooks) }
 }
 
-const fn set(id: &'static str, title: &'static str, change: fn(&mut Settings)) -> Mutant {
+pub(super) const fn set(id: &'static str, title: &'static str, change: fn(&mut Settings)) -> Mutant {
     Mutant { id, title, backend: BackendKind::Fake, fault: Fault::Settings(change) }
 }
 

@@ -23,6 +23,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         .needing(&[Need::Backend(sessiond_core::Capability::Sessions), Need::Scripted]),
     session("SR55", "a clean end has no error", |house| no_error(house).boxed()),
     session("SR56", "a child that keeps the terminal open delays the end by the grace", |house| linger(house).boxed())
+        .needing(&[Need::Terminal]),
+    session("SR56", "whoever lives on is counted, and ended by a stop", |house| left_behind(house).boxed())
         .needing(&[Need::Shell]),
 ];
 
@@ -146,6 +148,14 @@ async fn linger(house: House) {
     let (output, ended) = stage.to_end(session).await;
     assert_eq!((output.as_str(), ended.exit_code()), ("late\r\n", 5), "what came within the grace is there");
     assert!(began.elapsed() >= linger, "the grace was given");
+}
+
+async fn left_behind(house: House) {
+    let stage = house.open().await;
+    let began = Instant::now();
+    let session = stage.start("trap '' HUP; sleep 1000 & exit 5").await;
+    assert_eq!(stage.to_end(session).await.1.exit_code(), 5);
+    assert!(began.elapsed() < Duration::from_secs(10), "the end waits no longer than the grace");
     let listed = stage.list(ListSessions::default()).await.unwrap().sessions.remove(0);
     assert!(listed.descendants >= 1, "whoever lives on is counted");
     stage.stop(session, LONG).await;

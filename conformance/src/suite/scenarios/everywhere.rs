@@ -4,24 +4,29 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use sessiond_core::{Cause, ErrorKind, Wait, decode};
+use sessiond_core::{Cause, ErrorKind, Limits, Wait, decode};
 
+use super::family::{alive, sleeper};
 use crate::suite::client::ToolResult;
-use crate::suite::house::{BackendKind, House};
+use crate::suite::house::{BackendKind, House, Settings};
 use crate::suite::published::undescribed;
-use crate::suite::scenario::{Need, Scenario, session};
-use crate::suite::stage::{LONG, Stage, end, for_output, until};
+use crate::suite::scenario::{Need, Scenario, host, session};
+use crate::suite::stage::{LONG, Stage, end, for_output, target, until};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     session("AL01", "a whole life reads the same on every transport", |house| transcript(house).boxed()),
+    host("AL01", "a whole life on a host reads the same on every transport", |house| host_transcript(house).boxed()),
     session("AL02", "every tool is described whole", |house| described(house).boxed()),
-    session("AL02", "the list of local tools is at most 30 KB, and no tool 5 KB", |house| small(house).boxed()),
+    session("AL02", "a family is listed when it has a target, and no other is", |house| families(house).boxed()),
+    session("AL02", "local tools take at most 30 KB, all of them 90 KB, and none 5 KB", |house| small(house).boxed()),
     session("AL03", "errors are of the closed set, with advice and without structure", |house| errors(house).boxed()),
+    host("AL03", "errors of hosts and commands are too", |house| host_errors(house).boxed()),
     session("AL04", "every line is a message, at the chattiest log level", |house| lines(house).boxed())
         .needing(&[Need::Process]),
     session("AL04", "children inherit no descriptor, and the original limit", |house| inherited(house).boxed())
         .needing(&[Need::Process]),
     session("AL05", "the end of the server ends every session", |house| ended(house).boxed()),
+    host("AL05", "the end of the server ends every command on a host", |house| host_ended(house).boxed()),
 ];
 
 /// One life of a session and a command, as its results and nothing of the moment.
@@ -62,21 +67,112 @@ async fn transcript(house: House) {
     assert_eq!(life(&stage).await, expected);
 }
 
+/// What differs from one life to the next and stands in an answer under these names.
+const OF_THE_MOMENT: [&str; 9] =
+    ["id", "handle_id", "pid", "start_time", "end_time", "timestamp", "waited_seconds", "since", "channels"];
+
+/// The same value without what is of the moment.
+fn lasting(value: Value) -> Value {
+    match value {
+        Value::Object(all) => all
+            .into_iter()
+            .map(|(name, value)| {
+                let value = if OF_THE_MOMENT.contains(&name.as_str()) { json!("MOMENT") } else { lasting(value) };
+                (name, value)
+            })
+            .collect(),
+        Value::Array(all) => all.into_iter().map(lasting).collect(),
+        other => other,
+    }
+}
+
+/// One life of a host and of commands on it, as its results and nothing of the moment.
+async fn host_life(stage: &Stage) -> Vec<Value> {
+    let name = target().to_string();
+    let on = |command: &str| json!({ "command": command, "host_name": name });
+    let first = stage.tool("ssh_cmd_run", on("echo out; echo err >&2; exit 4")).await;
+    let handle = first.get("handle_id").clone();
+    let of = |more: Value| {
+        let mut all = json!({ "handle_id": handle });
+        if let (Some(all), Value::Object(more)) = (all.as_object_mut(), more) {
+            all.extend(more);
+        }
+        all
+    };
+    let mut said = vec![first];
+    for (tool, arguments) in [
+        ("ssh_host_list", json!({})),
+        ("ssh_conn_connect", json!({ "host_name": name })),
+        ("ssh_conn_status", json!({})),
+        ("ssh_cmd_check_status", of(json!({}))),
+        ("ssh_cmd_check_status", json!({ "handle_id": 1 })),
+        ("ssh_cmd_output", of(json!({}))),
+        ("ssh_cmd_output", of(json!({ "stream": "stderr", "lines": 1 }))),
+        ("ssh_cmd_output", of(json!({ "start_line": 0 }))),
+        ("ssh_cmd_output", json!({ "handle_id": 1 })),
+        ("ssh_cmd_kill", of(json!({}))),
+        ("ssh_cmd_kill", json!({ "handle_id": 1 })),
+        ("ssh_cmd_history", json!({ "include_output": true })),
+        ("ssh_cmd_clear_history", json!({})),
+        ("ssh_cmd_run", json!({ "command": "true", "cwd": "/missing/directory" })),
+        ("ssh_cmd_run", json!({ "command": "true", "host_name": "nowhere" })),
+        ("ssh_host_disconnect", json!({})),
+        ("ssh_host_disconnect", json!({})),
+    ] {
+        said.push(stage.tool(tool, arguments).await);
+    }
+    let told = said.into_iter().map(|ToolResult { structured, is_error, text, meta }| {
+        // The text of a success tells what the structure does, with numbers of the moment in it.
+        let text = if structured.is_some() { String::new() } else { text };
+        json!([lasting(structured.unwrap_or_default()), is_error, text, meta])
+    });
+    told.collect()
+}
+
+async fn host_transcript(house: House) {
+    let stage = house.open().await;
+    let expected = host_life(&house.in_process().open().await).await;
+    assert_eq!(host_life(&stage).await, expected);
+}
+
+/// The tools that need no host.
+const SESSIONS: [&str; 8] = [
+    "list_clients",
+    "execute_command",
+    "session_start",
+    "session_read",
+    "session_write",
+    "session_control",
+    "session_stop",
+    "session_list",
+];
+
+/// The tools of hosts.
+const HOSTS: [&str; 10] = [
+    "ssh_host_list",
+    "ssh_conn_connect",
+    "ssh_conn_status",
+    "ssh_host_disconnect",
+    "ssh_cmd_run",
+    "ssh_cmd_check_status",
+    "ssh_cmd_output",
+    "ssh_cmd_kill",
+    "ssh_cmd_history",
+    "ssh_cmd_clear_history",
+];
+
+async fn families(house: House) {
+    let names = async |stage: Stage| -> Vec<String> {
+        stage.client.tools().await.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(names(house.over(BackendKind::Pty).open().await).await, SESSIONS, "this machine is no host");
+    let with_hosts = names(house.over(BackendKind::Fake).open().await).await;
+    assert_eq!(with_hosts, [&SESSIONS[..], &HOSTS[..]].concat());
+}
+
 async fn described(house: House) {
     let stage = house.open().await;
     let tools = stage.client.tools().await;
-    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    let family = [
-        "list_clients",
-        "execute_command",
-        "session_start",
-        "session_read",
-        "session_write",
-        "session_control",
-        "session_stop",
-        "session_list",
-    ];
-    assert_eq!(names, family, "a family is listed when it has a target, and no other is");
     for tool in &tools {
         let name = &tool["name"];
         assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name} has a title");
@@ -91,13 +187,15 @@ async fn described(house: House) {
 }
 
 async fn small(house: House) {
-    let stage = house.open().await;
-    let tools = stage.client.tools().await;
-    for tool in &tools {
-        assert!(tool.to_string().len() <= 5 * 1024, "{} has {} bytes", tool["name"], tool.to_string().len());
+    for (backend, most) in [(BackendKind::Pty, 30), (BackendKind::Fake, 90)] {
+        let stage = house.over(backend).open().await;
+        let tools = stage.client.tools().await;
+        for tool in &tools {
+            assert!(tool.to_string().len() <= 5 * 1024, "{} has {} bytes", tool["name"], tool.to_string().len());
+        }
+        let all = Value::from(tools).to_string().len();
+        assert!(all <= most * 1024, "the list over {} has {all} bytes", backend.as_str());
     }
-    let all = Value::from(tools).to_string().len();
-    assert!(all <= 30 * 1024, "the list has {all} bytes");
 }
 
 async fn errors(house: House) {
@@ -112,13 +210,45 @@ async fn errors(house: House) {
         ("session_start", json!({ "native_id": "x", "client_token": "local" }), ErrorKind::Unsupported),
         ("session_write", on, ErrorKind::FailedPrecondition),
     ] {
-        let result = stage.tool(name, arguments).await;
-        assert_eq!((result.is_error, result.kind()), (true, Some(kind.as_str())), "{name}: {}", result.text);
-        assert!(result.structured.is_none() && result.text.len() > 20, "{name}: {}", result.text);
-        assert!(!result.text.contains("src/") && !result.text.contains("panicked"), "{name}: {}", result.text);
+        refused(&stage, name, arguments, kind).await;
     }
     let unknown = stage.client.call("session_reed", json!({})).await.unwrap_err();
     assert!(unknown.to_string().contains("session_read"), "an unknown tool is answered with the nearest: {unknown}");
+}
+
+/// A call that earns an error of this kind, well told.
+async fn refused(stage: &Stage, name: &str, arguments: Value, kind: ErrorKind) {
+    let result = stage.tool(name, arguments).await;
+    assert_eq!((result.is_error, result.kind()), (true, Some(kind.as_str())), "{name}: {}", result.text);
+    assert!(result.structured.is_none() && result.text.len() > 20, "{name}: {}", result.text);
+    assert!(!result.text.contains("src/") && !result.text.contains("panicked"), "{name}: {}", result.text);
+}
+
+async fn host_errors(house: House) {
+    let limits = Limits { running_per_owner: 1, ..Limits::default() };
+    let stage = house.open_with(Settings { limits, ..Settings::default() }).await;
+    let name = target().to_string();
+    refused(&stage, "ssh_cmd_run", json!({ "command": "true" }), ErrorKind::FailedPrecondition).await;
+    stage.launch("sleep 1000").await;
+    for (tool, arguments, kind) in [
+        ("ssh_conn_connect", json!({}), ErrorKind::InvalidArgument),
+        ("ssh_conn_connect", json!({ "host_name": "nowhere" }), ErrorKind::NotFound),
+        ("ssh_conn_status", json!({ "host_name": "nowhere" }), ErrorKind::NotFound),
+        ("ssh_host_disconnect", json!({ "host_name": "nowhere" }), ErrorKind::NotFound),
+        ("ssh_cmd_run", json!({ "host_name": name }), ErrorKind::InvalidArgument),
+        ("ssh_cmd_run", json!({ "command": "", "host_name": name }), ErrorKind::InvalidArgument),
+        ("ssh_cmd_run", json!({ "command": "true", "host_name": "nowhere" }), ErrorKind::NotFound),
+        ("ssh_cmd_run", json!({ "command": "true", "use_sudo": true }), ErrorKind::Unsupported),
+        ("ssh_cmd_run", json!({ "command": "true", "host_name": name }), ErrorKind::LimitExceeded),
+        ("ssh_cmd_run", json!({ "command": "true", "io_timeout": -1 }), ErrorKind::InvalidArgument),
+        ("ssh_cmd_check_status", json!({ "handle_id": 1, "wait_seconds": 51 }), ErrorKind::InvalidArgument),
+        ("ssh_cmd_output", json!({ "handle_id": 1 }), ErrorKind::NotFound),
+        ("ssh_cmd_kill", json!({ "handle_id": 1 }), ErrorKind::NotFound),
+        ("ssh_cmd_kill", json!({ "handle_id": 1, "signal": "NOPE" }), ErrorKind::InvalidArgument),
+        ("ssh_cmd_history", json!({ "pattern": "(" }), ErrorKind::InvalidArgument),
+    ] {
+        refused(&stage, tool, arguments, kind).await;
+    }
 }
 
 async fn lines(house: House) {
@@ -127,6 +257,7 @@ async fn lines(house: House) {
     stage.write(session, "x\r", for_output(LONG)).await.unwrap();
     stage.tool("session_read", json!({ "broken": true })).await;
     stage.stop(session, LONG).await;
+    host_life(&stage).await;
     stage.close().await;
     for line in stage.client.lines() {
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no message: {line:?}"));
@@ -170,6 +301,23 @@ async fn ended(house: House) {
                 assert_eq!(ended.cause, Cause::Shutdown { confirmed: true });
             }
         }
+    }
+}
+
+async fn host_ended(house: House) {
+    let mut stage = house.open().await;
+    let time = sleeper();
+    let runs = stage.launch_until(&format!("echo ready; sleep {time}"), "ready").await;
+    let code = stage.close().await;
+    match stage.pid() {
+        Some(_) => assert_eq!(code, Some(0), "a clean end"),
+        None => {
+            let info = stage.check(runs, 0).await.unwrap();
+            assert_eq!(info.end.unwrap().cause, Cause::Shutdown { confirmed: true });
+        }
+    }
+    if house.has(Need::Shell) {
+        assert_eq!(alive(&house.open().await, &time).await, 0, "nothing is left on the host");
     }
 }
 

@@ -6,7 +6,8 @@ use futures_util::FutureExt;
 use sessiond_core::{ErrorKind, Limits, SessionId};
 
 use crate::suite::house::{House, Settings};
-use crate::suite::scenario::{Scenario, session};
+use crate::suite::scenario::{Scenario, host, session};
+use crate::suite::stage::hosts::{handle, newest};
 use crate::suite::stage::{Stage, for_output, said, text};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -14,6 +15,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     session("SR60", "a running session outlives the time of finished ones", |house| running(house).boxed()),
     session("SR60", "beyond the number of finished records the oldest go", |house| number(house).boxed()),
     session("SR60", "beyond the bytes of finished records the oldest go", |house| bytes(house).boxed()),
+    host("SR60", "the record of a command on a host expires alike", |house| command_expiry(house).boxed()),
     session("SR61", "another life of the server knows no id of this one", |house| restart(house).boxed()),
 ];
 
@@ -78,6 +80,19 @@ async fn bytes(house: House) {
     finished(&stage, "cccccccc").await;
     gone(&stage, sessions[0]).await;
     assert_eq!(text(&stage.read(sessions[1], 0, for_output(0)).await), "bbbbbbbb");
+}
+
+async fn command_expiry(house: House) {
+    let stage = house.open_with(settings(Limits { finished_ttl: TTL, ..Limits::default() })).await;
+    let runs = stage.launch_until("echo ready; sleep 1000", "ready").await;
+    let began = Instant::now();
+    let over = handle(&stage.run("echo over").await);
+    while stage.check(over, 0).await.is_some() {
+        assert!(began.elapsed() < Duration::from_secs(20), "it goes");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(began.elapsed() >= TTL, "it stays for its time");
+    assert_eq!(stage.lines(newest(runs)).await, ["ready"], "a running one stays");
 }
 
 async fn restart(house: House) {

@@ -5,13 +5,19 @@
 //! - `reading`, `retention`, `waiting`, `ending`, `life`: the output of a session, from its first byte to its expiry
 //! - `family`: starting, writing, stopping, running commands, listing
 //! - `until`, `control`: waiting for something particular, steering
+//! - `lines`, `commands`, `following`, `hosts`: commands on hosts: their output by line, how they are run, what is done
+//!   with those that run, connections
 //! - `everywhere`: what holds for all tools and transports
 
+mod commands;
 mod control;
 mod ending;
 mod everywhere;
 mod family;
+mod following;
+mod hosts;
 mod life;
+mod lines;
 mod owners;
 mod reading;
 mod retention;
@@ -34,6 +40,10 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         family::SCENARIOS,
         until::SCENARIOS,
         control::SCENARIOS,
+        lines::SCENARIOS,
+        commands::SCENARIOS,
+        following::SCENARIOS,
+        hosts::SCENARIOS,
         everywhere::SCENARIOS,
     ]
     .into_iter()

@@ -7,7 +7,7 @@ use sessiond_core::{Owner, Service};
 use crate::suite::client::ToolResult;
 use crate::suite::house::House;
 use crate::suite::published;
-use crate::suite::scenario::{Need, Scenario, session};
+use crate::suite::scenario::{Need, Scenario, host, session};
 use crate::suite::stage::{OWNER, Stage, target};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -15,12 +15,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     session("SR02", "management access must give client_token, and every property is described", |house| {
         management(house).boxed()
     }),
-    session("SR02", "the scoped list differs in nothing but the required client_token", |house| scoped(house).boxed())
-        .needing(&[Need::Owners]),
+    session("SR02", "the scoped list differs in nothing but that the target need not be named", |house| {
+        scoped(house).boxed()
+    })
+    .needing(&[Need::Owners]),
     session("SR03", "an unknown property is refused with the nearest known one", |house| unknown(house).boxed()),
     session("SR04", "max_bytes and until are there and view is not", |house| added(house).boxed()),
     session("SR04", "max_bytes is 4 to 1048576 and counts raw bytes", |house| max_bytes(house).boxed()),
     session("SR05", "results fit their schema, errors have no structured content", |house| fits(house).boxed()),
+    host("SR05", "results of hosts and commands fit theirs", |house| hosts_fit(house).boxed()),
     session("SR10", "wait_ms takes 0, 1 and 20000, and refuses the rest by its range", |house| wait_ms(house).boxed()),
     session("SR11", "a cursor is a whole number from 0 on", |house| cursor(house).boxed()),
     session("SR12", "a missing client_token is an error for every tool that takes one", |house| {
@@ -93,17 +96,17 @@ async fn scoped(house: House) {
     let read = theirs.iter().find(|tool| tool["name"] == "session_read").unwrap();
     assert_eq!(read["inputSchema"]["required"], json!(["session_id"]));
     for (mut ours, mut theirs) in stage.client.tools().await.into_iter().zip(theirs) {
-        without_token(&mut ours);
-        without_token(&mut theirs);
+        without_target(&mut ours);
+        without_target(&mut theirs);
         assert_eq!(ours, theirs);
     }
 }
 
-/// Leaves client_token out of what is required; a list of nothing is the same as none.
-fn without_token(tool: &mut Value) {
+/// Leaves the target's names out of what is required; a list of nothing is the same as none.
+fn without_target(tool: &mut Value) {
     let Some(schema) = tool["inputSchema"].as_object_mut() else { return };
     let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) else { return };
-    required.retain(|name| name != "client_token");
+    required.retain(|name| name != "client_token" && name != "host_name");
     if required.is_empty() {
         schema.remove("required");
     }
@@ -150,6 +153,7 @@ fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {
         "array" => value.is_array(),
         "string" => value.is_string(),
         "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         _ => false,
@@ -181,6 +185,47 @@ fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Calls a tool and holds what it answers against its schema.
+async fn fit(stage: &Stage, name: &str, arguments: Value) -> Value {
+    let schema = tool(stage, name).await["outputSchema"].clone();
+    let result = stage.tool(name, arguments).await;
+    let structured = result.structured.unwrap_or_else(|| panic!("{name} has a result: {}", result.text));
+    let mut found = Vec::new();
+    misfits(&structured, &schema, name, &mut found);
+    assert_eq!(found, Vec::<String>::new(), "{structured}");
+    structured
+}
+
+async fn hosts_fit(house: House) {
+    let stage = house.open().await;
+    let name = target().to_string();
+    let on = |command: &str| json!({ "command": command, "host_name": name });
+    fit(&stage, "ssh_conn_connect", json!({ "host_name": name })).await;
+    let handle = fit(&stage, "ssh_cmd_run", on("echo out; echo err >&2; exit 3")).await["handle_id"].clone();
+    fit(&stage, "ssh_cmd_run", on("seq 1 20000")).await;
+    fit(&stage, "ssh_cmd_run", on("kill -TERM $$")).await;
+    let waiting = json!({ "command": "sleep 1000", "wait_timeout": 0.1 });
+    let runs = fit(&stage, "ssh_cmd_run", waiting).await["handle_id"].clone();
+    for (name, arguments) in [
+        ("ssh_cmd_run", json!({ "command": "true", "cwd": "/missing/directory" })),
+        ("ssh_host_list", json!({})),
+        ("ssh_conn_status", json!({})),
+        ("ssh_cmd_check_status", json!({ "handle_id": handle })),
+        ("ssh_cmd_check_status", json!({ "handle_id": runs, "wait_seconds": 0 })),
+        ("ssh_cmd_check_status", json!({ "handle_id": 1 })),
+        ("ssh_cmd_output", json!({ "handle_id": handle })),
+        ("ssh_cmd_output", json!({ "handle_id": runs })),
+        ("ssh_cmd_kill", json!({ "handle_id": runs })),
+        ("ssh_cmd_kill", json!({ "handle_id": handle })),
+        ("ssh_cmd_history", json!({ "include_output": true })),
+        ("ssh_cmd_clear_history", json!({})),
+        ("ssh_host_disconnect", json!({})),
+        ("ssh_host_disconnect", json!({})),
+    ] {
+        fit(&stage, name, arguments).await;
+    }
+}
+
 async fn fits(house: House) {
     let stage = house.open().await;
     let session = stage.start_until("printf ready; read line; exit 3", "ready").await.to_string();
@@ -204,12 +249,7 @@ async fn fits(house: House) {
         ("session_stop", on.clone()),
         ("session_list", json!({ "status": "finished" })),
     ] {
-        let schema = tool(&stage, name).await["outputSchema"].clone();
-        let result = stage.tool(name, arguments).await;
-        let structured = result.structured.unwrap_or_else(|| panic!("{name} has a result: {}", result.text));
-        let mut found = Vec::new();
-        misfits(&structured, &schema, name, &mut found);
-        assert_eq!(found, Vec::<String>::new(), "{structured}");
+        fit(&stage, name, arguments).await;
     }
     let error = stage.tool("session_read", with(json!({ "cursor": -1 }))).await;
     assert!(error.is_error && error.structured.is_none() && error.kind().is_some() && !error.text.is_empty());
