@@ -57,10 +57,16 @@ impl Tasks {
         self.tracker.is_empty()
     }
 
+    /// Waits until every task has ended by itself, at most `limit`. Returns whether all have. For an owner that starts
+    /// none any more.
+    pub async fn settled(&self, limit: Duration) -> bool {
+        self.tracker.close();
+        tokio::time::timeout(limit, self.tracker.wait()).await.is_ok()
+    }
+
     /// Tells every task to end and waits until all have, at most `grace`. Returns whether all have.
     pub async fn shutdown(&self, grace: Duration) -> bool {
         self.cancel.cancel();
-        self.tracker.close();
-        tokio::time::timeout(grace, self.tracker.wait()).await.is_ok()
+        self.settled(grace).await
     }
 }

@@ -31,15 +31,20 @@ const LONGEST: usize = 1024 * 1024;
 pub(crate) fn script(pool: &Arc<Pool>, script: Script, deadline: Instant) -> BoxFuture<'static, Result<String>> {
     let (answer, answered) = oneshot::channel();
     let asked = pool.clone();
-    pool.host.tasks.spawn(SCRIPT, async move {
-        let last = asked.host.tasks.token().clone();
+    pool.host.scripts.spawn(SCRIPT, async move {
+        let last = asked.host.scripts.token().clone();
         if let Some(output) = last.run_until_cancelled(run(&asked, &script, deadline)).await {
             // Whoever asked may have gone meanwhile.
             let _ = answer.send(output);
         }
     });
-    let broke_off = error::broke_off(&pool.host.name);
-    Box::pin(async move { answered.await.unwrap_or(Err(broke_off)) })
+    let name = pool.host.name.clone();
+    Box::pin(async move {
+        match timeout_at(deadline, answered).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err(error::broke_off(&name))),
+            Err(_) => Err(error::timed_out(&name)),
+        }
+    })
 }
 
 async fn run(pool: &Arc<Pool>, script: &Script, deadline: Instant) -> Result<String> {
@@ -63,15 +68,15 @@ async fn run(pool: &Arc<Pool>, script: &Script, deadline: Instant) -> Result<Str
             };
             match event {
                 Event::Output(Stream::Stdout, bytes) if output.len() < LONGEST => output.extend_from_slice(&bytes),
-                Event::Closed => return Some(output),
+                // What is refused prints nothing, and its channel is not closed by the host.
+                Event::Closed | Event::Answer(false) => return Some(output),
                 _ => {}
             }
         }
     });
     let ended = output.await;
-    if ended.is_err() {
-        writer.close().await;
-    }
+    // Where the host has closed it already, nothing is said.
+    writer.close().await;
     drop(lease.slot);
     let output = ended.map_err(|_| error::timed_out(name))?.ok_or_else(|| error::broke_off(name))?;
     let output = String::from_utf8_lossy(&output);

@@ -54,6 +54,7 @@ impl SshBackend {
             write_stall: config.write_stall,
             routes,
             tasks: Tasks::new(),
+            scripts: Tasks::new(),
             pumps: Tasks::new(),
         };
         Arc::new(Self { host: Arc::new(host), pools: Mutex::default(), closing: AtomicBool::new(false) })
@@ -61,6 +62,11 @@ impl SshBackend {
 
     fn pools(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Pool>>> {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nobody has anything here: another backend in its place would do as well.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pools().values().all(|pool| Arc::strong_count(pool) == 1 && pool.is_idle())
     }
 
     fn known(&self, owner: &Owner) -> Option<Arc<Pool>> {
@@ -178,7 +184,11 @@ impl Backend for SshBackend {
             pools.values().cloned().collect()
         };
         futures_util::future::join_all(pools.iter().map(|pool| pool.shutdown(grace))).await;
+        // Stops that others have asked for come to their own end: each is to have its outcome.
+        self.host.scripts.settled(grace + LAST_BYTES).await;
+        self.host.scripts.shutdown(LAST_BYTES).await;
         // What was stopped is drained to its end; then whatever still hangs is let go of, which ends its log.
+        self.host.pumps.settled(LAST_BYTES).await;
         self.host.pumps.shutdown(LAST_BYTES).await;
         futures_util::future::join_all(pools.iter().map(|pool| pool.disconnect())).await;
         self.host.tasks.shutdown(LAST_BYTES).await;

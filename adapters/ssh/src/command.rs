@@ -39,7 +39,12 @@ impl Process for SshCommand {
         stop::process(&self.running, grace).await
     }
 
+    /// Nobody is looked for where a command ended by itself and its pipes with it, as nearly all do: what it may have
+    /// left in the background holds up no answer (SF04), and a look takes longer than a short command.
     async fn descendants(&self) -> Vec<u32> {
+        if self.running.ended_quietly() {
+            return Vec::new();
+        }
         stop::descendants(&self.running).await
     }
 }

@@ -16,6 +16,13 @@ use crate::run::ProcessChannel;
 /// terminal in between.
 const HELD: u64 = 1024 * 1024;
 
+/// A round trip that brings less than this has brought all that was waiting: a host hands on what is there in pieces
+/// of some KiB. The rest is what others print meanwhile, and they may go on for ever.
+const PENDING: u64 = 1024;
+
+/// More rounds than a host needs for what it holds, whoever prints beside.
+const MOST_ROUNDS: usize = 64;
+
 /// How long a channel whose process has ended may take to be closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -31,6 +38,9 @@ pub(crate) async fn to_end(running: Arc<Running>, channel: ProcessChannel, sink:
     let exit = match exit {
         Some(exit) => {
             drain.until_last_byte().await;
+            if drain.is_complete() {
+                drain.running.released();
+            }
             exit
         }
         None => drain.lost(),
@@ -124,10 +134,13 @@ impl Drain {
         }
         // What the process itself printed is in order before whatever the host answers once it has read it; where the
         // way is slow, no clock may cut it.
-        while !self.is_complete() && self.bytes - at_exit < HELD {
+        for _ in 0..MOST_ROUNDS {
             let before = self.bytes;
+            if self.is_complete() || before - at_exit >= HELD {
+                break;
+            }
             self.round_trip().await;
-            if self.bytes == before {
+            if self.bytes - before < PENDING {
                 break;
             }
         }

@@ -28,6 +28,10 @@ pub(crate) struct Running {
     gone: CancellationToken,
     /// It has ended, and nobody that it started is left.
     alone: AtomicBool,
+    /// Nobody holds its pipes any more.
+    released: AtomicBool,
+    /// Somebody has wanted to end it from here.
+    stopped: AtomicBool,
 }
 
 struct Life {
@@ -57,6 +61,8 @@ impl Running {
             life: Mutex::new(life),
             gone: CancellationToken::new(),
             alone: AtomicBool::new(false),
+            released: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
         })
     }
 
@@ -128,6 +134,22 @@ impl Running {
     /// Whether that is certain.
     pub(crate) fn is_alone(&self) -> bool {
         self.alone.load(Ordering::Relaxed)
+    }
+
+    /// The host has told that nobody holds its pipes any more.
+    pub(crate) fn released(&self) {
+        self.released.store(true, Ordering::Relaxed);
+    }
+
+    /// Somebody wants to end it from here.
+    pub(crate) fn stopped(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has ended by itself, as far as is known here, and nobody holds its pipes.
+    pub(crate) fn ended_quietly(&self) -> bool {
+        let interfered = self.stopped.load(Ordering::Relaxed) || self.latest_signal().is_some();
+        self.has_ended() && self.released.load(Ordering::Relaxed) && !interfered
     }
 
     /// The latest signal that was sent to it.

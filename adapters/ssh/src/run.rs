@@ -55,6 +55,7 @@ pub(crate) async fn run(pool: Arc<Pool>, job: Job, caller: Caller, sink: OutputS
         Ok(lease) => lease,
         Err(error) => return drop(answer.send(Err(error))),
     };
+    let launch = pool.launch();
     let (mut process, request) = Starting::new(&pool, job, lease);
     let started = tokio::select! {
         started = process.start(request) => started,
@@ -64,6 +65,7 @@ pub(crate) async fn run(pool: Arc<Pool>, job: Job, caller: Caller, sink: OutputS
     match started {
         Ok(leader) => {
             let (running, channel) = process.into_running(leader);
+            drop(launch);
             // Who has gone meanwhile drops the answer, and that stops it.
             drop(answer.send(Ok(Unclaimed::new(running.clone()))));
             Box::pin(drain::to_end(running, channel, sink)).await;
@@ -206,7 +208,8 @@ impl<'p> Starting<'p> {
                 Event::Answer(granted) => {
                     let what = self.asked.pop_front().unwrap_or_default();
                     if !granted {
-                        self.may_run = false;
+                        // What was asked for behind it may be granted all the same.
+                        self.may_run = !self.asked.is_empty();
                         return Err(error::request_refused(&self.pool.host.name, what));
                     }
                 }

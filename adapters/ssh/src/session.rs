@@ -103,10 +103,12 @@ impl Session for SshSession {
 
     async fn resize(&self, cx: &Call, size: WindowSize) -> Result<()> {
         let open = self.running.open()?;
-        open.writer.resize(size).await.map_err(|_| error::ended())?;
-        // There is no answer to it; but what is asked behind it is answered behind it.
-        let answered = timeout_at(cx.deadline, open.link.round_trip());
-        answered.await.map_err(|_| error::timed_out(&self.running.pool().host.name))?
+        let resized = async {
+            open.writer.resize(size).await.map_err(|_| error::ended())?;
+            // There is no answer to it; but what is asked behind it is answered behind it.
+            open.link.round_trip().await
+        };
+        timeout_at(cx.deadline, resized).await.map_err(|_| error::timed_out(&self.running.pool().host.name))?
     }
 }
 

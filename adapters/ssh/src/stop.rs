@@ -23,6 +23,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// # Errors
 /// `unavailable` when the host cannot be asked.
 pub(crate) async fn process(running: &Arc<Running>, grace: Duration) -> Result<Stopped> {
+    running.stopped();
     let stopped = climb(running.pool(), Reach::One(running.mark()), &[running.group()], grace).await?;
     if stopped == Stopped::Confirmed {
         running.left_alone();

@@ -27,6 +27,10 @@ impl Kept for CommandRecord {
     fn run(&self) -> &Arc<Run> {
         &self.run
     }
+
+    fn command(&self) -> &str {
+        &self.command
+    }
 }
 
 impl CommandRecord {

@@ -9,7 +9,8 @@ pub struct Limits {
     pub running_per_owner: usize,
     /// Finished records of one owner; beyond it the oldest go (SR60).
     pub finished_per_owner: usize,
-    /// Bytes of output in the finished records of one owner; beyond it the oldest go (SR60).
+    /// Bytes of output in the finished records of one owner, long texts of commands included; beyond it the oldest go
+    /// (SR60).
     pub finished_bytes_per_owner: usize,
     /// How long a finished record can still be read (SR60).
     pub finished_ttl: Duration,

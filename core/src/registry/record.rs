@@ -39,6 +39,10 @@ impl Kept for Record {
     fn run(&self) -> &Arc<Run> {
         &self.run
     }
+
+    fn command(&self) -> &str {
+        &self.command
+    }
 }
 
 impl Record {

@@ -12,7 +12,13 @@ pub(super) type Seq = u64;
 pub(super) trait Kept: Send + Sync {
     /// What runs.
     fn run(&self) -> &Arc<Run>;
+
+    /// The text that was run.
+    fn command(&self) -> &str;
 }
+
+/// So many bytes of a command's text are in the price of its record; what is longer takes room as output does.
+const SHORT_TEXT: usize = 4096;
 
 /// The records of one kind.
 pub(super) struct Shelf<R> {
@@ -22,7 +28,7 @@ pub(super) struct Shelf<R> {
 
 struct Finished<R> {
     record: Arc<R>,
-    /// How many bytes of output it keeps.
+    /// How many bytes it keeps: its output, and what is long of its text.
     kept: usize,
 }
 
@@ -92,12 +98,14 @@ impl<R: Kept> Shelf<R> {
         self.running.insert(seq, record);
     }
 
-    /// One has ended and keeps so many bytes of output. Returns whether it was running here.
-    pub(super) fn finish(&mut self, seq: Seq, kept: usize) -> bool {
-        let Some(record) = self.running.remove(&seq) else { return false };
+    /// One has ended and keeps so many bytes of output. Returns how many bytes it keeps in all, where it was running
+    /// here.
+    pub(super) fn finish(&mut self, seq: Seq, output: usize) -> Option<usize> {
+        let record = self.running.remove(&seq)?;
         record.run().note_end();
+        let kept = output + record.command().len().saturating_sub(SHORT_TEXT);
         self.finished.insert(seq, Finished { record, kept });
-        true
+        Some(kept)
     }
 
     /// Takes a finished one out, with the bytes that it keeps.

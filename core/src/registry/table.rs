@@ -46,7 +46,7 @@ struct Owned {
     commands: Shelf<CommandRecord>,
     /// The finished ones of both kinds in the order of ending.
     ended: VecDeque<(Instant, Seq)>,
-    /// The bytes of output in the finished ones.
+    /// The bytes that the finished ones keep.
     kept: usize,
     by_id: HashMap<SessionId, Seq>,
 }
@@ -154,7 +154,7 @@ impl Table {
     }
 
     /// Something has ended and keeps so many bytes of output; its slot is free from here on.
-    pub(super) fn ended(&self, At { owner, seq }: &At, kept: usize) {
+    pub(super) fn ended(&self, At { owner, seq }: &At, output: usize) {
         let seq = *seq;
         let mut gone = Vec::new();
         let mut state = self.lock();
@@ -165,9 +165,8 @@ impl Table {
             drop(run);
             return;
         }
-        if !owned.sessions.finish(seq, kept) && !owned.commands.finish(seq, kept) {
-            return;
-        }
+        let kept = owned.sessions.finish(seq, output).or_else(|| owned.commands.finish(seq, output));
+        let Some(kept) = kept else { return };
         owned.ended.push_back((Instant::now(), seq));
         owned.kept += kept;
         while owned.ended.len() > self.limits.finished_per_owner || owned.kept > self.limits.finished_bytes_per_owner {

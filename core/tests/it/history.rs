@@ -123,6 +123,22 @@ async fn finished_commands_go_by_bytes_and_by_time_as_sessions_do() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn long_texts_of_commands_take_room_too() {
+    let rig = Rig::with(Limits { finished_bytes_per_owner: 250_000, ..Limits::default() });
+    let long = format!("true {}", "x".repeat(100_000));
+    let mut handles = Vec::new();
+    for _ in 0..4 {
+        handles.push(rig.launch(&long).await);
+        sleep(ms(10)).await;
+    }
+    assert_eq!(
+        rig.history(ListCommands::default()).await,
+        handles[2..],
+        "two of these are as much as there is room for"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handle_is_never_used_twice_not_even_by_another_life() {
     let handles = [Rig::new().launch("true").await, Rig::new().launch("true").await, Rig::new().launch("true").await];
     assert!(handles[0] != handles[1] && handles[1] != handles[2] && handles[0] != handles[2]);

@@ -108,7 +108,7 @@ impl Book {
             None => String::new(),
         };
         Error::not_found(format!(
-            "there is no host \"{}\": ssh_host_list shows those there are; to reach another, its operator adds \
+            "there is no target \"{}\": list_clients shows those there are; to reach another host, its operator adds \
              {entry}a host in the configuration of this server, or any_host = true",
             shown(name)
         ))

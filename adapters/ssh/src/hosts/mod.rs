@@ -43,7 +43,7 @@ use book::Book;
 /// The kind of adapter, as lists of targets name it.
 const BACKEND: &str = "ssh";
 
-/// How many hosts may have been asked for in this server's life. Only with `any_host` there can be so many.
+/// How many hosts are remembered. Only with `any_host` there can be so many; those that nobody uses are forgotten first.
 const MOST: usize = 16_384;
 
 /// The hosts as targets. Each has one backend, made when it is first asked for.
@@ -74,8 +74,11 @@ impl Hosts {
             return Ok(Arc::clone(backend));
         }
         if backends.len() >= MOST {
+            backends.retain(|_, backend| Arc::strong_count(backend) > 1 || !backend.is_idle());
+        }
+        if backends.len() >= MOST {
             return Err(Error::limit_exceeded(format!(
-                "{MOST} hosts have been asked for, and no more are remembered: restart the server"
+                "{MOST} hosts are in use, and no more are remembered: restart the server"
             )));
         }
         let backend = SshBackend::new(HostRoutes { book: Arc::clone(&self.book), name: name.as_str().to_owned() });

@@ -176,11 +176,13 @@ impl Paths<'_> {
     }
 
     fn policy(&self, config: &Config) -> HostKeyPolicy {
-        self.own.host_keys.unwrap_or_else(|| match self.settings.first("stricthostkeychecking") {
-            Some("yes" | "true") => HostKeyPolicy::Strict,
-            Some("accept-new" | "no" | "off" | "false") => HostKeyPolicy::AcceptNew,
-            // To ask is the default; nobody can be asked.
-            _ => config.host_keys,
+        self.own.host_keys.unwrap_or_else(|| {
+            match self.settings.first("stricthostkeychecking").map(str::to_ascii_lowercase).as_deref() {
+                Some("yes" | "true") => HostKeyPolicy::Strict,
+                Some("accept-new" | "no" | "off" | "false") => HostKeyPolicy::AcceptNew,
+                // To ask is the default; nobody can be asked.
+                _ => config.host_keys,
+            }
         })
     }
 

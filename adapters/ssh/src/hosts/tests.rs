@@ -462,3 +462,31 @@ proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn strict_checking_is_strict_however_it_is_written() {
+    for (word, policy) in [("YES", HostKeyPolicy::Strict), ("Accept-New", HostKeyPolicy::AcceptNew)] {
+        let home = Home::new(&[("config", &format!("Host web\n  StrictHostKeyChecking {word}\n"))]);
+        let other = match policy {
+            HostKeyPolicy::Strict => HostKeyPolicy::AcceptNew,
+            HostKeyPolicy::AcceptNew => HostKeyPolicy::Strict,
+        };
+        let mut home = home.without_client();
+        home.config.host_keys = other;
+        assert_eq!(home.route("web").await.unwrap().policy, policy, "{word}");
+    }
+}
+
+#[tokio::test]
+async fn hosts_that_nobody_has_connected_to_keep_no_other_out() {
+    use sessiond_core::{TargetName, Targets};
+
+    let config = Config { any_host: true, client_config: ClientConfig::Nothing, ..Config::default() };
+    let hosts = super::Hosts::new(config).unwrap();
+    let kept = hosts.resolve(&TargetName::new("kept").unwrap()).await.unwrap().backend;
+    for number in 0..super::MOST + 2 {
+        hosts.resolve(&TargetName::new(format!("host-{number}")).unwrap()).await.unwrap();
+    }
+    let again = hosts.resolve(&TargetName::new("kept").unwrap()).await.unwrap().backend;
+    assert!(std::sync::Arc::ptr_eq(&kept, &again), "who is used stays");
+}

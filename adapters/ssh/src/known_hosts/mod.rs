@@ -171,7 +171,18 @@ impl KnownHosts {
         let file: Arc<Path> = Arc::from(path);
         for (index, bytes) in content.split(|byte| *byte == b'\n').enumerate() {
             let text = String::from_utf8_lossy(bytes);
-            let Some(key) = Key::parse(text.trim()) else { continue };
+            let text = text.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            // It may revoke the very key that is shown.
+            let key = Key::parse(text).ok_or_else(|| {
+                Error::unsupported(format!(
+                    "{} (RevokedHostKeys) has no public key in line {}: correct it, or make it a comment with #",
+                    path.display(),
+                    index + 1
+                ))
+            })?;
             let subject = Subject { full: true, ..Subject::default() };
             let place = Place { file: Arc::clone(&file), line: index + 1 };
             self.entries.push(Entry { subject, marker: Marker::Revoked, key, place });

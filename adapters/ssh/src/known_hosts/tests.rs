@@ -219,6 +219,12 @@ fn a_list_of_revoked_keys_holds_for_every_host_and_must_be_there() {
     let revoked = Verdict::Revoked(Place { file: Arc::from(list.as_path()), line: 2 });
     assert_eq!(read().unwrap().check(&made.key("a")), revoked);
 
+    // A line that nobody understands may revoke any key.
+    std::fs::write(&list, format!("{}\nsha256: {}\n", made.line("b"), "SHA256:AAAA")).unwrap();
+    let refused = read().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert!(refused.message().contains("line 2"), "{refused}");
+
     made.keygen(&["-q", "-k", "-f", list.to_str().unwrap(), "a.pub"]);
     assert_eq!(read().unwrap_err().kind(), ErrorKind::Unsupported);
     std::fs::remove_file(&list).unwrap();

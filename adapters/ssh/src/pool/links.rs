@@ -42,6 +42,20 @@ struct Member {
     most: usize,
     /// It has refused a channel, and none of its others has ended since.
     full: bool,
+    /// One of its channels has ended, and it has refused none since. The host may yet count that one: it lets go of it
+    /// some time after both sides have closed it.
+    settling: bool,
+}
+
+/// What a refused channel means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The host may have room by now.
+    Again,
+    /// There is none on this connection.
+    Elsewhere,
+    /// The host takes none at all.
+    Never,
 }
 
 impl Member {
@@ -101,18 +115,22 @@ impl Links {
             if opened {
                 member.open = member.open.saturating_sub(1);
                 member.full = false;
+                member.settling = true;
             }
         }
     }
 
-    /// A reserved channel was refused: the connection has carried as many as it takes. Returns whether it takes any:
-    /// not when this was the only one.
-    pub(super) fn refused(&mut self, id: u64) -> bool {
-        let Some(member) = self.member(id) else { return true };
+    /// A reserved channel was refused: the connection has carried as many as it takes. It takes none when this was the
+    /// only one.
+    pub(super) fn refused(&mut self, id: u64) -> Refused {
+        let Some(member) = self.member(id) else { return Refused::Elsewhere };
+        if std::mem::take(&mut member.settling) {
+            return Refused::Again;
+        }
         let (most, alone) = (member.most.max(1), member.reserved <= 1);
         member.full = !alone;
         self.takes = Some(self.takes.map_or(most, |known| known.max(most)));
-        !alone
+        if alone { Refused::Never } else { Refused::Elsewhere }
     }
 
     /// Whether a channel could be reserved.
@@ -151,7 +169,7 @@ impl Links {
             self.period = Some(PERIODS.fetch_add(1, Ordering::Relaxed) + 1);
         }
         self.last += 1;
-        self.members.push(Member { id: self.last, link, reserved: 0, open: 0, most: 0, full: false });
+        self.members.push(Member { id: self.last, link, reserved: 0, open: 0, most: 0, full: false, settling: false });
         self.failed = None;
     }
 

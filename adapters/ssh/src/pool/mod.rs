@@ -9,11 +9,11 @@ use std::time::Duration;
 use russh::Channel;
 use russh::client::Msg;
 use sessiond_core::{Call, ConnectionFacts, ConnectionStatus, HostKey, Machine, Owner, Result, TaskKind, Tasks};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use self::links::Links;
+use self::links::{Links, Refused};
 use crate::hosts::HostRoutes;
 use crate::link::{Link, LinkFacts, Refusal};
 use crate::process::Running;
@@ -23,12 +23,18 @@ use crate::{ask, error, stop};
 /// How long a connection may take to prove that it lives before it is replaced.
 const PROOF: Duration = Duration::from_secs(10);
 
+/// How long a host may take to say what it is. It can be used without that.
+const FACTS: Duration = Duration::from_secs(5);
+
 /// The grace for what a lost connection has left behind on its host, and how long its end may keep others waiting.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 const SWEEPING: Duration = Duration::from_secs(8);
 
 /// Ends what a lost connection has left behind.
 const SWEEP: TaskKind = TaskKind("ssh sweep");
+
+/// How long the end of the server waits for launches that are under way.
+const LAUNCHES: Duration = Duration::from_secs(2);
 
 /// So many groups that lost connections have left are remembered.
 const MOST_LEFT: usize = 1024;
@@ -43,8 +49,10 @@ pub(crate) struct Host {
     pub(crate) max_connections: usize,
     pub(crate) linger: Duration,
     pub(crate) write_stall: Duration,
-    /// Connections, scripts and stops.
+    /// Connections, and what makes and clears them.
     pub(crate) tasks: Tasks,
+    /// What asks the host something, stops included.
+    pub(crate) scripts: Tasks,
     /// What drains processes.
     pub(crate) pumps: Tasks,
 }
@@ -90,7 +98,19 @@ pub(crate) struct Pool {
     turn: Arc<Semaphore>,
     /// What was started and may still have somebody on the host.
     started: Mutex<Started>,
-    machine: Mutex<Option<Machine>>,
+    /// How many launches are under way: what they start is not among what was started yet.
+    launches: watch::Sender<usize>,
+    /// What kind of machine the host was in which period.
+    machine: Mutex<Option<(u64, Machine)>>,
+}
+
+/// A launch under way, until this is dropped.
+pub(crate) struct Launching(Arc<Pool>);
+
+impl Drop for Launching {
+    fn drop(&mut self) {
+        self.0.launches.send_modify(|launches| *launches = launches.saturating_sub(1));
+    }
 }
 
 /// What was started on a host.
@@ -115,6 +135,7 @@ impl Pool {
             links: Mutex::default(),
             turn: Arc::new(Semaphore::new(1)),
             started: Mutex::default(),
+            launches: watch::Sender::default(),
             machine: Mutex::default(),
         }))
     }
@@ -148,18 +169,19 @@ impl Pool {
             };
             let (id, link) = link;
             let mut slot = Slot { pool: self.clone(), link: id, opened: false };
-            let opened = gone.run_until_cancelled(link.open_channel()).await;
-            match opened.ok_or_else(|| error::broke_off(&self.host.name))? {
+            let opened = gone.run_until_cancelled(timeout_at(cx.deadline, link.open_channel())).await;
+            let opened = opened.ok_or_else(|| error::broke_off(&self.host.name))?;
+            match opened.map_err(|_| error::timed_out(&self.host.name))? {
                 Ok(channel) => {
                     self.links().opened(id);
                     slot.opened = true;
                     return Ok(Lease { channel, link, period, slot });
                 }
-                Err(Refusal::Full(why)) if !self.links().refused(id) => {
-                    return Err(error::no_channel(&self.host.name, &why));
-                }
-                // There is room elsewhere, or there will be.
-                Err(Refusal::Full(_)) => {}
+                Err(Refusal::Full(why)) => match self.links().refused(id) {
+                    Refused::Never => return Err(error::no_channel(&self.host.name, &why)),
+                    // There is room here or elsewhere, or there will be.
+                    Refused::Again | Refused::Elsewhere => {}
+                },
                 // It is not chosen again.
                 Err(Refusal::Lost(_)) => {}
                 Err(Refusal::Other(why)) => return Err(error::no_channel(&self.host.name, &why)),
@@ -279,13 +301,24 @@ impl Pool {
 
     /// What kind of machine the host is; asked once a connection period.
     pub(crate) async fn machine(self: &Arc<Self>, deadline: Instant) -> Option<Machine> {
+        let period = self.period()?;
         let known = self.machine.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if known.is_some() {
-            return known;
+        if let Some((_, machine)) = known.filter(|(asked_in, _)| *asked_in == period) {
+            return Some(machine);
         }
-        let machine = ask::facts(self, deadline).await.ok()?;
-        *self.machine.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine.clone());
+        let machine = ask::facts(self, deadline.min(Instant::now() + FACTS)).await.ok()?;
+        *self.machine.lock().unwrap_or_else(PoisonError::into_inner) = Some((period, machine.clone()));
         Some(machine)
+    }
+
+    /// Whether nothing stands, runs or is remembered here.
+    pub(crate) fn is_idle(&self) -> bool {
+        // One lock at a time: elsewhere the links are locked first.
+        let clean = {
+            let started = self.started();
+            !started.any && started.left.is_none()
+        };
+        clean && *self.launches.borrow() == 0 && self.links().standing() == 0
     }
 
     /// Whether a standing connection answers; nothing when none stands.
@@ -318,6 +351,12 @@ impl Pool {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Something is about to be launched. It is known of, or taken back, when this is dropped.
+    pub(crate) fn launch(self: &Arc<Self>) -> Launching {
+        self.launches.send_modify(|launches| *launches += 1);
+        Launching(self.clone())
+    }
+
     /// Remembers what was started, as long as it may have somebody on the host.
     pub(crate) fn remember(&self, running: &Arc<Running>) {
         let mut started = self.started();
@@ -330,13 +369,17 @@ impl Pool {
 
     /// Ends everything that was started here, as far as a connection stands.
     pub(crate) async fn shutdown(self: &Arc<Self>, grace: Duration) {
+        // Whoever asked for a launch has gone, so it is being taken back; who asked for none any more starts none.
+        let mut launches = self.launches.subscribe();
+        let _ = timeout(LAUNCHES, launches.wait_for(|launches| *launches == 0)).await;
         let groups: Vec<Group> = {
             let started = self.started();
             if !started.any {
                 return;
             }
-            let known = started.known.iter().filter_map(Weak::upgrade);
-            known.filter(|running| !running.is_alone()).map(|running| running.group()).collect()
+            let known = started.known.iter().rev().filter_map(Weak::upgrade);
+            // Those that are left out have their mark.
+            known.filter(|running| !running.is_alone()).map(|running| running.group()).take(MOST_LEFT).collect()
         };
         if self.links().standing() > 0 {
             let _ = stop::family(self, groups, grace).await;

@@ -49,11 +49,13 @@ impl FirstLine {
         let before = self.noise.held.len();
         self.noise.held.extend_from_slice(bytes);
         let held = self.noise.held.as_slice();
-        let found = memchr::memmem::find(held, self.mark.as_bytes()).and_then(|at| {
-            let line = held.get(at + self.mark.len()..)?;
+        // A host that shows what it was asked to run shows the mark too, before anything has run.
+        let found = memchr::memmem::find_iter(held, self.mark.as_bytes()).find_map(|at| {
+            let begin = at + self.mark.len();
+            let line = held.get(begin..)?;
             let length = memchr::memchr(b'\n', line)?;
             let first = parse(line.get(..length)?)?;
-            Some((first, at + self.mark.len() + length + 1))
+            Some((first, begin + length + 1))
         });
         if let Some((first, end)) = found {
             return Some((first, end.saturating_sub(before)));
@@ -141,7 +143,8 @@ fn parse(line: &[u8]) -> Option<First> {
         return match words.next()? {
             "missing" => Some(First::NoDirectory),
             "file" => Some(First::NotADirectory),
-            _ => Some(First::Denied),
+            "denied" => Some(First::Denied),
+            _ => None,
         };
     }
     // The fields from the third on: state, parent, group, session, terminal, ..., start.
@@ -225,6 +228,29 @@ mod tests {
             [("missing", First::NoDirectory), ("file", First::NotADirectory), ("denied", First::Denied)]
         {
             assert_eq!(FirstLine::new(mark).feed(format!("{mark} cd {word}\n").as_bytes()).unwrap().0, first);
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_the_first_line_is_passed_over() {
+        let mark = Mark::random().unwrap();
+        let stat = stat(42, 0, 7);
+        for noise in [
+            // A server that tells what it was asked to run, and a shell that does.
+            format!("run: exec sh -c 'echo {mark} >&2;printf {mark} $$'\r\n"),
+            format!("+ eval 'cd /x||{{ echo {mark} cd $1;exit 1;}};echo {mark} cd'\n"),
+            // The line of the second stream, where both are one.
+            format!("{mark}\n"),
+            format!("{mark}\r\n{mark}"),
+        ] {
+            let all = format!("{noise}{mark} {stat}\r\noutput");
+            for cut in 0..all.len() - "output".len() {
+                let mut line = FirstLine::new(mark);
+                let (head, tail) = all.as_bytes().split_at(cut);
+                assert_eq!(line.feed(head), None, "{cut} of {all}");
+                let (first, output) = line.feed(tail).unwrap();
+                assert_eq!((first, &tail[output..]), (started(42, None, 7), &b"output"[..]), "{cut} of {all}");
+            }
         }
     }
 

@@ -129,6 +129,25 @@ async fn a_child_that_keeps_the_pipes_is_not_waited_for_and_lives_on() {
 }
 
 #[tokio::test]
+async fn whoever_holds_no_pipe_is_looked_for_where_the_end_came_from_here() {
+    let background = "sleep 1000 </dev/null >/dev/null 2>&1 & echo up";
+    let place = Place::new().await;
+    let command = place.start(background).await;
+    assert_eq!(command.to_end().await, Outcome::printed("up\n"));
+    assert_eq!(command.command.descendants().await, Vec::<u32>::new(), "nobody asks for so little");
+    assert_eq!(place.marked(), 1, "it lives on");
+    assert_eq!(command.command.stop(crate::place::GRACE).await, Ok(sessiond_core::Stopped::Confirmed));
+    assert_eq!(place.marked(), 0);
+
+    let command = place.start(&format!("{background}; exec sleep 1000")).await;
+    command.shows("up").await;
+    command.command.signal(&call(), Signal::Term, SignalTarget::Leader).await.unwrap();
+    assert_eq!(command.to_end().await.exit, Exit::Signaled("TERM".into()));
+    assert_eq!(command.command.descendants().await.len(), 1);
+    assert_eq!(command.command.stop(crate::place::GRACE).await, Ok(sessiond_core::Stopped::Confirmed));
+}
+
+#[tokio::test]
 async fn login_shells_that_are_not_posix_do_as_well() {
     for shell in ["/usr/bin/fish", "/usr/bin/tcsh", "/bin/dash", "/usr/bin/zsh"] {
         let place = Place::with(|server| server, |account| account.shell(shell)).await;

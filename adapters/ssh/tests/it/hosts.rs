@@ -63,7 +63,7 @@ async fn a_host_that_nobody_names_is_not_found_and_the_answer_says_how_it_would_
     let hosts = Hosts::new(client.config()).unwrap();
     assert_eq!(hosts.list(), []);
     let expected = format!(
-        "there is no host \"web.example\": ssh_host_list shows those there are; to reach another, its operator adds a \
+        "there is no target \"web.example\": list_clients shows those there are; to reach another host, its operator adds a \
          Host entry with this very name in {}, a host in the configuration of this server, or any_host = true",
         client.file.display()
     );

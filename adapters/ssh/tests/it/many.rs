@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use sessiond_core::{Availability, Call, ErrorKind, Exit, Invocation, Owner, Signal, SignalTarget};
+use sessiond_core::{Availability, Call, ErrorKind, Exit, Invocation, Owner, Signal, SignalTarget, WindowSize};
 use sessiond_ssh_peer::Cut;
 
-use crate::place::{Outcome, Place, call};
+use crate::place::{Far, GRACE, Outcome, Place, call};
 
 #[tokio::test]
 async fn twelve_at_once_on_ten_sessions_use_two_connections() {
@@ -147,4 +147,71 @@ async fn a_refused_login_is_not_tried_once_for_each_that_waits() {
     assert_eq!(kinds, vec![ErrorKind::PermissionDenied; 20]);
     let attempts = place.server.log().matches("Invalid user nobody-here").count();
     assert!(attempts <= 2, "{attempts} attempts:\n{}", place.server.log());
+}
+
+#[tokio::test]
+async fn no_call_outlasts_its_deadline_on_a_host_that_has_gone_silent() {
+    let place = Place::new().await;
+    let cut = Cut::before(place.server.address()).unwrap();
+    let place = place.through(cut.port()).await;
+    let session = place.session("cat").await;
+    let session = &session.session;
+    let cx = || Call { deadline: tokio::time::Instant::now() + Duration::from_millis(300), ..call() };
+    cut.silence();
+    let signal = soon("signal", session.signal(&cx(), Signal::Int, SignalTarget::Leader)).await;
+    assert_eq!(signal.unwrap_err().kind(), ErrorKind::TimedOut);
+    let resize = soon("resize", session.resize(&cx(), WindowSize::new(100, 40).unwrap())).await;
+    assert_eq!(resize.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert_eq!(soon("eof", session.eof(&cx())).await.unwrap_err().kind(), ErrorKind::TimedOut);
+    let connect = soon("connect", place.connections().connect(&cx())).await;
+    assert_eq!(connect.unwrap_err().kind(), ErrorKind::TimedOut);
+    soon("descendants", session.descendants()).await;
+    assert_eq!(soon("status", place.backend.status(&cx())).await.availability, Availability::Offline);
+}
+
+/// What a call comes to that must not wait for a host that says nothing.
+async fn soon<T>(what: &str, call: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(4), call).await.expect(what)
+}
+
+#[tokio::test]
+async fn a_host_that_answers_no_script_is_connected_all_the_same() {
+    let place = Place::with(|server| server.option("ForceCommand", "sleep 1000"), |account| account).await;
+    let connected = tokio::time::timeout(Duration::from_secs(15), place.connections().connect(&call())).await;
+    assert_eq!(connected.expect("it waits for what nobody needs").unwrap().os, None);
+}
+
+#[tokio::test]
+async fn who_prints_on_far_away_does_not_keep_an_end_from_coming() {
+    let place = Place::new().await;
+    let far = Far::before(place.server.address(), Duration::from_millis(60)).await;
+    let place = place.through(far.port()).await;
+    let command = place.start("(while :; do echo and on; sleep 0.02; done) & exit 3").await;
+    let outcome = tokio::time::timeout(Duration::from_secs(15), command.to_end()).await;
+    assert_eq!(outcome.expect("the end waits for others").exit, Exit::Exited(3));
+    command.command.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_host_that_takes_one_session_at_a_time_takes_one_after_the_other() {
+    let place = Place::with(|server| server.option("MaxSessions", "1"), |account| account).await;
+    for round in 0..100 {
+        let outcome = place.try_start(Invocation::new("echo once more"), "").await;
+        let outcome = outcome.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert_eq!(outcome.to_end().await, Outcome::printed("once more\n"), "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn as_many_as_a_host_takes_leave_room_when_they_have_ended() {
+    let place = Place::with(|server| server.option("MaxSessions", "4"), |account| account).await;
+    for round in 0..30 {
+        let starting = (0..4).map(|_| place.try_start(Invocation::new("true"), ""));
+        for started in join_all(starting).await {
+            let started = started.unwrap_or_else(|error| panic!("round {round}: {error}"));
+            assert_eq!(started.to_end().await.exit, Exit::Exited(0));
+        }
+    }
+    let connections = place.server.look("ps axo args | grep -c '[s]shd.*@notty'").unwrap();
+    assert!(connections.trim().parse::<usize>().unwrap() <= 3, "{connections} connections");
 }

@@ -1,17 +1,25 @@
 //! What the tests of sessions and commands need: a host with a server of its own, its backend, and waits for what must
 //! come.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use sessiond_core::{
     Backend, Call, Command, CommandSpec, Connections, Cursor, End, Error, Exit, Fired, Invocation, LogKind, OutputLog,
-    OutputSink, Owner, Pattern, Retention, Session, SessionSpec, Stopped, Stream, TargetName, Targets, Until, Wait,
-    WindowSize, Written, decode,
+    OutputSink, Owner, Pattern, Retention, Session, SessionSpec, Stopped, Stream, TargetName, Targets, TaskKind, Tasks,
+    Until, Wait, WindowSize, Written, decode,
 };
 use sessiond_ssh::{ClientConfig, Config, HostConfig, Hosts};
 use sessiond_ssh_peer::{Account, Dropbear, Key, Keys, Server, Sshd, SshdBuilder};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+
+/// Relays bytes.
+const RELAY: TaskKind = TaskKind("test relay");
 
 /// How long a test waits for what must come.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
@@ -99,6 +107,16 @@ impl<S: std::ops::Deref<Target = Server>> Place<S> {
         self
     }
 
+    /// The same host through a relay on this port.
+    pub(crate) async fn through(self, port: u16) -> Self {
+        let known = self.server.known_hosts_lines_as(&format!("[127.0.0.1]:{port}")).unwrap();
+        self.configured(|config| {
+            std::fs::write(&config.hosts[0].known_hosts[0], known).unwrap();
+            config.hosts[0].port = Some(port);
+        })
+        .await
+    }
+
     pub(crate) fn connections(&self) -> &dyn Connections {
         self.backend.connections().unwrap()
     }
@@ -146,6 +164,63 @@ async fn backend(config: &Config) -> Arc<dyn Backend> {
 
 pub(crate) fn call() -> Call {
     Call::new(Owner::management("test"))
+}
+
+/// A relay to a server that is far away: every byte takes its time. It ends with the value.
+pub(crate) struct Far {
+    port: u16,
+    tasks: Tasks,
+}
+
+impl Far {
+    /// Every byte takes so long, each way.
+    pub(crate) async fn before(server: SocketAddr, delay: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, tasks) = (listener.local_addr().unwrap().port(), Tasks::new());
+        let (relays, last) = (tasks.clone(), tasks.token().clone());
+        tasks.spawn(RELAY, async move {
+            while let Some(Ok((client, _))) = last.run_until_cancelled(listener.accept()).await {
+                let (here, there) = (client.into_split(), TcpStream::connect(server).await.unwrap().into_split());
+                for (from, to) in [(here.0, there.1), (there.0, here.1)] {
+                    let relay = last.clone().run_until_cancelled_owned(late(from, to, delay));
+                    relays.spawn(RELAY, async { relay.await.unwrap_or_default() });
+                }
+            }
+        });
+        Self { port, tasks }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        self.tasks.token().cancel();
+    }
+}
+
+/// Moves bytes, each of them so much later.
+async fn late(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay: Duration) {
+    let (sent, mut due) = tokio::sync::mpsc::unbounded_channel();
+    let read = async move {
+        let mut bytes = vec![0; 64 * 1024];
+        while let Ok(count @ 1..) = from.read(&mut bytes).await {
+            if sent.send((Instant::now() + delay, bytes[..count].to_vec())).is_err() {
+                break;
+            }
+        }
+    };
+    let write = async move {
+        while let Some((at, bytes)) = due.recv().await {
+            tokio::time::sleep_until(at).await;
+            if to.write_all(&bytes).await.is_err() {
+                break;
+            }
+        }
+    };
+    tokio::join!(read, write);
 }
 
 /// A session and what it prints.

@@ -1,9 +1,11 @@
 //! Sessions on a terminal: typing, keys, sizes, signals, and real programs.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use sessiond_core::{ErrorKind, Exit, Invocation, SessionSpec, Signal, SignalTarget, WindowSize, Written};
 
-use crate::place::{Place, Terminal, call};
+use crate::place::{Far, Place, Terminal, call};
 
 fn size(cols: u16, rows: u16) -> WindowSize {
     WindowSize::new(cols, rows).unwrap()
@@ -64,8 +66,7 @@ async fn a_line_that_the_terminal_would_cut_is_refused_whole() {
 
 #[tokio::test]
 async fn a_write_that_nobody_takes_ends_with_what_was_handed_over() {
-    let place =
-        Place::new().await.configured(|config| config.write_stall = std::time::Duration::from_millis(300)).await;
+    let place = Place::new().await.configured(|config| config.write_stall = Duration::from_millis(300)).await;
     let session = place.session("stty raw -echo; echo ready; sleep 1000").await;
     session.shows("ready").await;
     // More than the channel's window.
@@ -167,4 +168,17 @@ async fn a_monitor_draws_and_leaves_by_its_key() {
     session.shows("F10").await;
     session.type_in("q").await;
     assert_eq!(session.to_end().await.1, Exit::Exited(0));
+}
+
+#[tokio::test]
+async fn what_was_to_have_a_terminal_does_not_run_without_one() {
+    let place = Place::with(|server| server.option("PermitTTY", "no"), |account| account).await;
+    // Far enough away for the program to be up before we have heard of it.
+    let far = Far::before(place.server.address(), Duration::from_millis(50)).await;
+    let place = place.through(far.port()).await;
+    let refused = place.try_session(Invocation::new("sleep 1000; true")).await.err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{refused}");
+    // It was asked for together with the terminal, and the server has started it.
+    let gone = "sleep 0.5; until ! pgrep -fx 'sleep 1000' >/dev/null; do sleep 0.05; done; echo gone";
+    assert_eq!(place.run(gone).await.stdout, "gone\n");
 }

@@ -155,3 +155,33 @@ async fn what_a_lost_connection_has_left_is_gone_before_many_start_anew() {
     place.backend.shutdown(GRACE).await;
     assert_eq!(place.marked(), 0);
 }
+
+#[tokio::test]
+async fn a_shutdown_in_the_middle_of_a_start_leaves_nobody() {
+    let mut place = Place::new().await;
+    for wait in [0, 1, 2, 3, 4, 6, 8, 12, 16] {
+        place = place.configured(|_| ()).await;
+        place.connections().connect(&call()).await.unwrap();
+        let starting = place.start("sleep 1000; sleep 1000");
+        let _ = tokio::time::timeout(Duration::from_millis(wait), starting).await.map(drop);
+        place.backend.shutdown(GRACE).await;
+        assert_eq!(place.marked(), 0, "shut down after {wait} ms");
+        assert_eq!(place.server.look("pgrep -fx 'sleep 1000'; true").unwrap(), "", "shut down after {wait} ms");
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_for_the_last_words() {
+    let mut place = Place::new().await;
+    for round in 0..5 {
+        place = place.configured(|_| ()).await;
+        let command = place
+            .start("trap '' HUP; trap 'printf \"%0500000d\" 7; exit 0' TERM; echo up; while :; do sleep 0.01; done")
+            .await;
+        command.shows("up").await;
+        place.backend.shutdown(GRACE).await;
+        let outcome = command.to_end().await;
+        assert_eq!(outcome.exit, Exit::Exited(0), "round {round}");
+        assert_eq!(outcome.stdout.len(), "up\n".len() + 500_000, "round {round}");
+    }
+}
