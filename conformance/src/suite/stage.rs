@@ -48,6 +48,8 @@ pub(crate) enum Hold {
         families: &'static [Family],
         closing: CancellationToken,
         serving: JoinHandle<std::io::Result<()>>,
+        /// What is asked once the transport has ended, where that cannot answer any more.
+        after: Option<Arc<dyn Service>>,
     },
     Process(Server),
 }
@@ -270,11 +272,14 @@ impl Stage {
     pub async fn close(&mut self) -> Option<i32> {
         self.client.close().await;
         match &mut self.hold {
-            Hold::InProcess { registry, closing, serving, .. } => {
+            Hold::InProcess { registry, closing, serving, after, .. } => {
                 closing.cancel();
                 let _ = tokio::time::timeout(END, serving).await;
                 if let Some(registry) = registry {
                     registry.shutdown().await;
+                }
+                if let Some(after) = after.take() {
+                    self.service = after;
                 }
                 None
             }

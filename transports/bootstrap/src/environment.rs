@@ -10,6 +10,8 @@ pub(crate) const PREFIX: &str = "SESSIOND_";
 pub(crate) const CONFIG: &str = "SESSIOND_CONFIG";
 /// The log level.
 pub(crate) const LOG: &str = "SESSIOND_LOG";
+/// Which server to work in the sessions of, for a binary that can stand before one: what its `--connect` takes.
+pub const CONNECT: &str = "SESSIOND_CONNECT";
 /// The mark that the pty adapter gives its children. A server that is started inside a session carries it.
 const SESSION: &str = "SESSIOND_SESSION";
 
@@ -34,6 +36,11 @@ impl Environment {
         found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
     }
 
+    /// The server that [`CONNECT`] names.
+    pub fn connect(&self) -> Option<&OsStr> {
+        self.get(CONNECT)
+    }
+
     /// Where the configuration lies when nobody names a file: under `$XDG_CONFIG_HOME` when that is an absolute path,
     /// as its specification demands, else under `~/.config`. `None` without a home.
     pub(crate) fn default_file(&self) -> Option<PathBuf> {
@@ -56,7 +63,7 @@ impl Environment {
         self.0
             .iter()
             .filter(|(name, _)| is_ours(name))
-            .filter(|(name, _)| name != CONFIG && name != LOG && name != SESSION)
+            .filter(|(name, _)| name != CONFIG && name != LOG && name != CONNECT && name != SESSION)
             .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 

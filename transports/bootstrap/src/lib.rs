@@ -34,7 +34,7 @@ pub use config::{
     BackendSettings, Configuration, HostKeys, LogFormat, LogLevel, PtySettings, SecretSetting, Shown, SshHostSettings,
     SshSettings, TargetSettings, TextStyle,
 };
-pub use environment::Environment;
+pub use environment::{CONNECT, Environment};
 pub use problem::{Origin, Problem, Problems};
 pub use settings::known_keys;
 pub use signals::end_on_signals;

@@ -7,13 +7,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, Result};
+use serde_json::{Map, Value};
 use sessiond_bootstrap::{Args, Bootstrap, end_on_signals};
-use sessiond_core::{Call, Service, Tasks};
-use sessiond_grpc::client::GrpcClient;
-use sessiond_mcp::Handler;
+use sessiond_core::{Call, ListTargets, Service, Target, Tasks};
+use sessiond_grpc::client::{GrpcClient, own_address};
+use sessiond_mcp::{Answer, Family, Handler};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use crate::call;
 use crate::cli::Upstream;
 use crate::greeting::greet;
 use crate::serve::{TASKS_END, owner, style};
@@ -23,32 +26,93 @@ use crate::upstream::{self, FileLimit};
 /// How long the upstream may take to say whether it has hosts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serves until stdin ends or a signal comes. Nothing is stopped: nothing is ours.
-///
-/// # Errors
-/// No upstream runs and none can be started, or the transport breaks.
-pub(crate) async fn serve(
-    bootstrap: Bootstrap,
-    upstream: &Upstream,
-    common: &Args,
+/// A way to an upstream.
+pub(crate) struct Bridge {
+    upstream: Upstream,
+    /// What a server that is started here is given too.
+    common: Args,
     limit: FileLimit,
-) -> anyhow::Result<ExitCode> {
-    let tasks = Tasks::new();
-    let ending = end_on_signals(&tasks).context("listening for signals")?;
-    let client = match upstream {
-        Upstream::At(address) => GrpcClient::lazy(address)?,
-        Upstream::Auto => upstream::found_or_started(common, limit).await?,
-    };
-    let ssh = &bootstrap.configuration.ssh;
-    let families = families(ssh.enabled && ssh.any_host || has_hosts(&client).await);
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), "bridging stdin and stdout");
-    greet();
-    let handler = Handler::new(Arc::new(client), owner(), &families, style(&bootstrap));
-    let served = sessiond_mcp::serve_stdio(handler, ending).await;
-    tasks.shutdown(TASKS_END).await;
-    tracing::info!("ended");
-    served.context("serving on stdin and stdout")?;
-    Ok(ExitCode::SUCCESS)
+}
+
+impl Bridge {
+    pub(crate) fn new(upstream: Upstream, common: Args, limit: FileLimit) -> Self {
+        Self { upstream, common, limit }
+    }
+
+    /// Serves until stdin ends or a signal comes. Nothing is stopped: nothing is ours.
+    ///
+    /// # Errors
+    /// No upstream runs and none can be started, or the transport breaks.
+    pub(crate) async fn serve(&self, bootstrap: Bootstrap) -> Result<ExitCode> {
+        let tasks = Tasks::new();
+        let ending = end_on_signals(&tasks).context("listening for signals")?;
+        let client = self.client(&ending).await?;
+        let ssh = &bootstrap.configuration.ssh;
+        let families = families(ssh.enabled && ssh.any_host || has_hosts(&client).await);
+        tracing::info!(version = env!("CARGO_PKG_VERSION"), "bridging stdin and stdout");
+        greet();
+        let handler = Handler::new(Arc::new(client), owner(), &families, style(&bootstrap));
+        let served = sessiond_mcp::serve_stdio(handler, ending).await;
+        tasks.shutdown(TASKS_END).await;
+        tracing::info!("ended");
+        served.context("serving on stdin and stdout")?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Calls a tool and prints its result. A session that it starts stays with the upstream.
+    ///
+    /// # Errors
+    /// As for [`serve`](Self::serve); stdout cannot be written to.
+    pub(crate) async fn call(
+        &self,
+        bootstrap: Bootstrap,
+        tool: String,
+        arguments: Map<String, Value>,
+    ) -> Result<ExitCode> {
+        let tasks = Tasks::new();
+        let ending = end_on_signals(&tasks).context("listening for signals")?;
+        let client = self.client(&ending).await?;
+        // Whoever names a tool of hosts is told by the upstream where there are none.
+        let handler = Handler::new(Arc::new(client), owner(), &Family::ALL, style(&bootstrap));
+        let cx = Call { cancel: ending, ..Call::new(owner()) };
+        let answer = handler.call(&tool, arguments, &cx).await.unwrap_or_else(Answer::from);
+        tasks.shutdown(TASKS_END).await;
+        call::print(&answer)
+    }
+
+    /// The targets as the upstream sees them; `None` where none runs yet and one can be started.
+    ///
+    /// # Errors
+    /// The upstream does not answer, or none runs and none is installed.
+    pub(crate) async fn targets(&self, cx: &Call) -> Result<Option<Vec<Target>>> {
+        let client = match &self.upstream {
+            Upstream::At(address) => Some(GrpcClient::lazy(address)?),
+            Upstream::Auto => upstream::found().await?,
+        };
+        match client {
+            Some(client) => Ok(Some(client.list_targets(cx, ListTargets::default()).await?)),
+            None => upstream::program().map(|_| None),
+        }
+    }
+
+    /// Where the upstream is.
+    pub(crate) fn address(&self) -> String {
+        match &self.upstream {
+            Upstream::At(address) => address.to_string(),
+            Upstream::Auto => own_address().to_string(),
+        }
+    }
+
+    /// A named upstream is connected with the first call, so that it may come later than its bridges.
+    async fn client(&self, ending: &CancellationToken) -> Result<GrpcClient> {
+        match &self.upstream {
+            Upstream::At(address) => Ok(GrpcClient::lazy(address)?),
+            Upstream::Auto => match upstream::found().await? {
+                Some(client) => Ok(client),
+                None => upstream::started(&self.common, self.limit, ending).await,
+            },
+        }
+    }
 }
 
 /// Whether the upstream has hosts, whose tools are worth listing. One that does not answer may come yet, and is served

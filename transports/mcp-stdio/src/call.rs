@@ -46,7 +46,10 @@ fn started<'a>(tool: &str, answer: &'a Answer) -> Option<&'a str> {
 }
 
 /// A result goes to stdout; an error has none, and its message goes to stderr.
-fn print(answer: &Answer) -> anyhow::Result<ExitCode> {
+///
+/// # Errors
+/// stdout cannot be written to.
+pub(crate) fn print(answer: &Answer) -> anyhow::Result<ExitCode> {
     match &answer.structured {
         Some(result) => stdout::print(&serde_json::to_string_pretty(result)?)?,
         None => {

@@ -8,6 +8,7 @@ use sessiond_bootstrap::{Bootstrap, Problems};
 use sessiond_core::{Availability, Call, ListTargets, Machine, Service, Target, TargetStatus};
 use tokio::time::Instant;
 
+use crate::bridge::Bridge;
 use crate::serve::owner;
 use crate::{FAILURE, stdout};
 
@@ -18,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// stdout cannot be written to.
-pub(crate) async fn check(loaded: Result<Bootstrap, Problems>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn check(loaded: Result<Bootstrap, Problems>, bridge: Option<&Bridge>) -> anyhow::Result<ExitCode> {
     let (text, wrong) = match loaded {
-        Ok(bootstrap) => report(&bootstrap).await,
+        Ok(bootstrap) => report(&bootstrap, bridge).await,
         Err(Problems(problems)) => {
             let lines: Vec<_> = problems.iter().map(|problem| format!("  {problem}\n")).collect();
             (format!("the configuration is wrong:\n{}", lines.concat()), lines.len())
@@ -35,20 +36,33 @@ pub(crate) async fn check(loaded: Result<Bootstrap, Problems>) -> anyhow::Result
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILURE) })
 }
 
-async fn report(bootstrap: &Bootstrap) -> (String, usize) {
+async fn report(bootstrap: &Bootstrap, bridge: Option<&Bridge>) -> (String, usize) {
     bootstrap.start_logs();
     let mut text = configuration(bootstrap);
     text.push('\n');
-    let wrong = match targets(bootstrap).await {
+    let targets = match bridge {
+        Some(bridge) => bridge.targets(&cx()).await,
+        None => targets(bootstrap).await.map(Some).map_err(anyhow::Error::from),
+    };
+    if let Some(bridge) = bridge {
+        let state = match &targets {
+            Ok(Some(_)) => "answers: sessions are its own, and so are these targets",
+            Ok(None) => "is not there yet: a bridge starts it",
+            Err(_) => "cannot be used",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "the server on {} {state}", bridge.address());
+    }
+    let wrong = match targets {
         Ok(targets) => {
-            // Writing to a string cannot fail.
+            let targets = targets.unwrap_or_default();
             for target in &targets {
                 let _ = writeln!(text, "{}", line(target));
             }
             targets.iter().filter(|target| target.status.availability == Availability::Offline).count()
         }
         Err(error) => {
-            let _ = writeln!(text, "{error}");
+            let _ = writeln!(text, "{error:#}");
             1
         }
     };
@@ -73,10 +87,13 @@ fn configuration(bootstrap: &Bootstrap) -> String {
 
 async fn targets(bootstrap: &Bootstrap) -> sessiond_core::Result<Vec<Target>> {
     let assembly = bootstrap.assemble()?;
-    let cx = Call { deadline: Instant::now() + PATIENCE, ..Call::new(owner()) };
-    let targets = assembly.registry.list_targets(&cx, ListTargets::default()).await;
+    let targets = assembly.registry.list_targets(&cx(), ListTargets::default()).await;
     assembly.shutdown().await;
     targets
+}
+
+fn cx() -> Call {
+    Call { deadline: Instant::now() + PATIENCE, ..Call::new(owner()) }
 }
 
 fn line(Target { info, status }: &Target) -> String {

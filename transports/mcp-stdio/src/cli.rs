@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use serde_json::{Map, Value};
-use sessiond_bootstrap::Args;
+use sessiond_bootstrap::{Args, CONNECT, Environment};
 use sessiond_grpc::Address;
 
 const EXAMPLES: &str = "\
@@ -35,12 +35,26 @@ The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Args,
-    /// Serve the sessions of a running sessiond-grpc: unix:PATH, http://IP:PORT, or auto for the user's own, which is
-    /// started where none runs. They outlive this process
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) connect: Option<Upstream>,
+    /// Work in the sessions of a running sessiond-grpc, which outlive this process: unix:PATH, http://IP:PORT, or auto for
+    /// the user's own, which is started where none runs [default: $SESSIOND_CONNECT, else sessions of this process]
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    connect: Option<Upstream>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+impl Cli {
+    /// Which server is behind the bridge, when there is to be one.
+    ///
+    /// # Errors
+    /// The variable holds no address.
+    pub(crate) fn upstream(&self, environment: &Environment) -> anyhow::Result<Option<Upstream>> {
+        let Some(text) = environment.connect().filter(|_| self.connect.is_none()) else {
+            return Ok(self.connect.clone());
+        };
+        let upstream = text.to_str().context("is not UTF-8").and_then(|text| Ok(text.parse()?));
+        upstream.map(Some).context(CONNECT)
+    }
 }
 
 /// Which server is behind the bridge.
@@ -69,8 +83,9 @@ pub(crate) enum Command {
     Check,
     /// Call one tool and print its result as JSON; exit code 1 when it fails
     ///
-    /// Sessions and commands live as long as the server that started them, which here is this one call. So `session_start` follows
-    /// the session's output until it ends, and exits with the session's exit code; Ctrl-C stops the session.
+    /// Sessions and commands live as long as the server that started them, which here is this one call. So `session_start`
+    /// follows the session's output until it ends, and exits with the session's exit code; Ctrl-C stops the session. With
+    /// --connect the session lives on, and its id is printed.
     Call(Call),
 }
 

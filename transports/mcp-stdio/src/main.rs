@@ -23,10 +23,11 @@ mod upstream;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Parser;
 use sessiond_bootstrap::{Args, Bootstrap, Environment};
 
+use crate::bridge::Bridge;
 use crate::cli::{Cli, Command};
 
 /// Something that was asked for went wrong.
@@ -44,26 +45,33 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, limit: upstream::FileLimit) -> anyhow::Result<ExitCode> {
-    if let Some(upstream) = &cli.connect {
-        if cli.command.is_some() {
-            bail!("--connect is for serving: leave it out, or leave the subcommand out");
-        }
-        return on_runtime(bridge::serve(load(&cli.common)?, upstream, &cli.common, limit));
+    // The tools are the same wherever the sessions are.
+    if let Some(Command::Tools(form)) = cli.command {
+        return on_runtime(tools::print(form));
     }
-    match cli.command {
-        None => on_runtime(serve::serve(load(&cli.common)?)),
-        Some(Command::Call(call)) => {
-            let arguments = call.arguments()?;
-            on_runtime(call::call(load(&cli.common)?, call.tool, arguments))
+    let environment = Environment::capture();
+    let upstream = cli.upstream(&environment)?;
+    let bridge = upstream.map(|upstream| Bridge::new(upstream, cli.common.clone(), limit));
+    let load = |environment| load(&cli.common, environment);
+    match (&cli.command, &bridge) {
+        (Some(Command::Check), _) => {
+            on_runtime(check::check(Bootstrap::load(&cli.common, environment), bridge.as_ref()))
         }
-        Some(Command::Check) => on_runtime(check::check(Bootstrap::load(&cli.common, Environment::capture()))),
-        Some(Command::Tools(form)) => on_runtime(tools::print(form)),
+        (Some(Command::Call(call)), bridge) => {
+            let (tool, arguments) = (call.tool.clone(), call.arguments()?);
+            match bridge {
+                Some(bridge) => on_runtime(bridge.call(load(environment)?, tool, arguments)),
+                None => on_runtime(call::call(load(environment)?, tool, arguments)),
+            }
+        }
+        (_, Some(bridge)) => on_runtime(bridge.serve(load(environment)?)),
+        (_, None) => on_runtime(serve::serve(load(environment)?)),
     }
 }
 
 /// The configuration, with logs as it wants them.
-fn load(common: &Args) -> anyhow::Result<Bootstrap> {
-    let bootstrap = Bootstrap::load(common, Environment::capture())?;
+fn load(common: &Args, environment: Environment) -> anyhow::Result<Bootstrap> {
+    let bootstrap = Bootstrap::load(common, environment)?;
     bootstrap.start_logs();
     Ok(bootstrap)
 }

@@ -79,6 +79,8 @@ mod python {
     const LEGACY: &str = "legacy";
     /// No handshake.
     const MODERN: &str = "2026-07-28";
+    /// Makes the server a bridge.
+    const CONNECT: &str = "SESSIOND_CONNECT";
 
     fn run(name: &str, era: &str) {
         // No byte code beside the scripts.
@@ -132,21 +134,64 @@ mod python {
         run("patience.py", MODERN);
     }
 
-    /// The bridge looks for its server beside itself.
-    fn run_bridge(era: &str) {
+    /// A bridge looks for its server beside itself.
+    fn sees_server() {
         let server = Path::new(SERVER).with_file_name("sessiond-grpc");
         assert!(server.exists(), "{} is missing: run `cargo build --package sessiond-grpc`", server.display());
-        run("bridge.py", era);
     }
 
     #[test]
     fn sessions_outlive_their_client_with_handshake() {
-        run_bridge(LEGACY);
+        sees_server();
+        run("bridge.py", LEGACY);
     }
 
     #[test]
     fn sessions_outlive_their_client_without_handshake() {
-        run_bridge(MODERN);
+        sees_server();
+        run("bridge.py", MODERN);
+    }
+
+    /// The same transcripts, with a bridge between the client and the sessions.
+    fn run_bridged(name: &str, era: &str) {
+        sees_server();
+        let mut python = Command::new(installed("venv/bin/python"));
+        super::run(python.arg("-B").arg(script(name)).args([SERVER, era]).env(CONNECT, "auto"));
+    }
+
+    #[test]
+    fn a_whole_session_through_a_bridge() {
+        run_bridged("session.py", LEGACY);
+        run_bridged("session.py", MODERN);
+    }
+
+    #[test]
+    fn commands_through_a_bridge() {
+        run_bridged("commands.py", LEGACY);
+    }
+
+    #[test]
+    fn more_output_than_is_kept_through_a_bridge() {
+        run_bridged("output.py", MODERN);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_through_a_bridge() {
+        run_bridged("errors.py", MODERN);
+    }
+
+    #[test]
+    fn long_waits_report_progress_through_a_bridge() {
+        run_bridged("patience.py", LEGACY);
+    }
+
+    #[test]
+    fn commands_on_hosts_through_a_bridge() {
+        sees_server();
+        let hosts = Hosts::start().expect("an SSH server starts");
+        let mut python = Command::new(installed("venv/bin/python"));
+        python.arg("-B").arg(script("hosts.py")).args([SERVER, MODERN]).arg(hosts.configuration());
+        super::run(python.env(CONNECT, "auto"));
     }
 
     /// With an SSH server on this machine, under the names `box` and `web`.

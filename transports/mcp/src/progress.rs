@@ -58,6 +58,9 @@ async fn keep_company<T>(
     }
 }
 
+/// Stands for the bytes of a call that has not told of any, as one does not that is carried out by another server.
+const UNTOLD: u64 = u64::MAX;
+
 /// Sends progress notifications for one call.
 pub(crate) struct Reporter {
     peer: Peer<RoleServer>,
@@ -67,7 +70,7 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     pub(crate) fn new(peer: Peer<RoleServer>, token: ProgressToken) -> Self {
-        Self { peer, token, seen: Arc::default() }
+        Self { peer, token, seen: Arc::new(AtomicU64::new(UNTOLD)) }
     }
 
     /// What the call tells about the output it has seen.
@@ -84,7 +87,10 @@ impl Reporter {
         loop {
             ticks.tick().await;
             let seconds = begin.elapsed().as_secs();
-            let message = format!("{seconds} s, {} bytes of output", self.seen.load(Ordering::Relaxed));
+            let message = match self.seen.load(Ordering::Relaxed) {
+                UNTOLD => format!("{seconds} s"),
+                bytes => format!("{seconds} s, {bytes} bytes of output"),
+            };
             let report = ProgressNotificationParam::new(self.token.clone(), seconds as f64).with_message(message);
             if self.peer.notify_progress(report).await.is_err() {
                 return;

@@ -14,9 +14,9 @@ const UNFINISHED: [(&str, &str); 4] = [
 const BORDERS: [(&str, &[&str]); 6] = [
     ("rmcp", &["transports/mcp/", "xtask/bench/"]),
     ("axum", &["transports/mcp-http/"]),
-    ("tonic", &["transports/grpc/"]),
+    ("tonic", &["transports/grpc/", "xtask/bench/"]),
     ("portable_pty", &["adapters/pty/"]),
-    ("russh", &["adapters/ssh/"]),
+    ("russh", &["adapters/ssh/", "xtask/bench/"]),
     ("reqwest", &["adapters/agent-platform/"]),
 ];
 

@@ -56,7 +56,7 @@ impl Opener for InProcess {
         let ending = registry.clone();
         self.ends.add(async move { ending.shutdown().await });
         let registry = (!matches!(self.fault, Some(Fault::NoEnd))).then_some(registry);
-        Stage::new(service, client, Hold::InProcess { registry, families, closing, serving })
+        Stage::new(service, client, Hold::InProcess { registry, families, closing, serving, after: None })
     }
 
     fn ends(&self) -> Vec<BoxFuture<'static, ()>> {
@@ -65,7 +65,7 @@ impl Opener for InProcess {
 }
 
 /// The families of tools of which there is a target.
-fn families(kind: BackendKind, settings: &Settings) -> &'static [Family] {
+pub(super) fn families(kind: BackendKind, settings: &Settings) -> &'static [Family] {
     let mut kinds = settings.more.iter().map(|(_, kind)| *kind).chain([kind]);
     if kinds.any(|kind| kind.capabilities().has(Capability::Connections)) {
         &[Family::Session, Family::Ssh]
@@ -75,7 +75,7 @@ fn families(kind: BackendKind, settings: &Settings) -> &'static [Family] {
 }
 
 /// The targets, put together as a server does: first those with a backend of their own, then the hosts.
-fn targets(kind: BackendKind, settings: &Settings) -> Arc<dyn Targets> {
+pub(super) fn targets(kind: BackendKind, settings: &Settings) -> Arc<dyn Targets> {
     let all = || [(target(), kind)].into_iter().chain(settings.more.iter().map(|(name, kind)| (named(name), *kind)));
     let fixed = all().filter_map(|(name, kind)| {
         let made: (_, Arc<dyn Backend>) = match kind {

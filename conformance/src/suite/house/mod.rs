@@ -3,6 +3,7 @@
 mod in_process;
 pub mod ssh;
 mod stdio;
+mod wire;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,10 @@ pub enum TransportKind {
     InProcess,
     /// The binary, over its standard input and output.
     Stdio,
+    /// gRPC on a unix socket.
+    Grpc,
+    /// The tool layer over gRPC: what the binary is with `--connect`.
+    Bridge,
 }
 
 impl BackendKind {
@@ -63,13 +68,15 @@ impl BackendKind {
 
 impl TransportKind {
     /// Every transport that there is.
-    pub const ALL: &[Self] = &[Self::InProcess, Self::Stdio];
+    pub const ALL: &[Self] = &[Self::InProcess, Self::Stdio, Self::Grpc, Self::Bridge];
 
     /// The name in the table.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InProcess => "in-process",
             Self::Stdio => "stdio",
+            Self::Grpc => "grpc",
+            Self::Bridge => "bridge",
         }
     }
 }
@@ -129,6 +136,8 @@ impl House {
         let opener: Arc<dyn Opener> = match transport {
             TransportKind::InProcess => Arc::new(in_process::InProcess::default()),
             TransportKind::Stdio => Arc::new(stdio::Stdio::new(server.clone())),
+            TransportKind::Grpc => Arc::new(wire::Wire::default()),
+            TransportKind::Bridge => Arc::new(wire::Wire::bridge()),
         };
         Self { backend, transport, server, opener }
     }

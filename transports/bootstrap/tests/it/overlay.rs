@@ -26,6 +26,7 @@ fn every_kind_of_key_has_a_variable() {
             ("SESSIOND_LIMITS__RUNNING_PER_OWNER", "3"),
             ("SESSIOND_MCP__TEXT", "full"),
             ("SESSIOND_LOG__FORMAT", "json"),
+            ("SESSIOND_CONNECT", "auto"),
             ("SESSIOND_TARGETS__LOCAL__ENABLED", "false"),
             ("SESSIOND_TARGETS__BUILD_BOX__CWD", "/srv"),
             ("SESSIOND_TARGETS__BUILD_BOX__ENV__http_proxy", "http://proxy:3128"),

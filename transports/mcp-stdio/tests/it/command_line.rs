@@ -18,6 +18,7 @@ fn help_says_what_it_is_and_shows_examples() {
         "\n  check ",
         "\n  tools ",
         "--config <FILE>",
+        "--connect <ADDRESS>",
         "--log <LEVEL>",
     ] {
         assert!(text.contains(said), "{said:?} is missing: {text}");

@@ -8,14 +8,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// No answer takes so long; a test that waits for one fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A directory to run in, and a mark in the environment by which processes of this run are found again.
+/// A directory to run in, which is the user's runtime directory too, and a mark in the environment by which processes of this run are found again.
 pub(crate) struct Place {
     pub(crate) directory: TempDir,
     mark: String,
@@ -41,6 +42,7 @@ impl Place {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.directory.path())
+            .env("XDG_RUNTIME_DIR", self.directory.path())
             .env("SHELL", "/bin/sh")
             .env(name, value)
             .current_dir(self.directory.path());
@@ -65,6 +67,26 @@ impl Place {
             })
             .filter_map(Pid::from_raw)
             .collect()
+    }
+
+    /// The servers behind bridges.
+    pub(crate) fn upstreams(&self) -> Vec<Pid> {
+        let is_upstream = |pid: &Pid| {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero()));
+            name.is_ok_and(|name| name.trim() == "sessiond-grpc")
+        };
+        self.alive().into_iter().filter(is_upstream).collect()
+    }
+
+    /// Ends those servers, each as a service manager would, and waits until they are gone.
+    pub(crate) fn end_upstreams(&self) {
+        for pid in self.upstreams() {
+            let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+            pidfd_send_signal(&process, Signal::TERM).unwrap();
+            let patience = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
+            let gone = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience)).unwrap();
+            assert_eq!(gone, 1, "{pid:?} does not end");
+        }
     }
 
     /// Makes a named pipe, through which a command can say that it is under way.
@@ -156,6 +178,11 @@ impl Server {
         self.next_id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}));
         self.next_id
+    }
+
+    /// Says something that has no answer.
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Asks, and awaits the answer.

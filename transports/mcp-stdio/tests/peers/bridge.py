@@ -2,8 +2,6 @@
 
 import os
 import signal
-import socket
-import struct
 import sys
 import tempfile
 from contextlib import asynccontextmanager
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import anyio
 from mcp import Client, StdioServerParameters
-from peer import LIMIT_SECONDS, LONGEST_WAIT, Peer, Process, step
+from peer import LIMIT_SECONDS, LONGEST_WAIT, Peer, Process, step, upstream_of
 
 
 class Bridge:
@@ -28,11 +26,7 @@ class Bridge:
             yield Peer(client, self.folder)
 
     def server(self):
-        """The process that answers on the socket, as the kernel says."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self.folder / "sessiond.sock"))
-            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return struct.unpack("3i", credentials)[0]
+        return upstream_of(self.folder)
 
 
 async def scenario(bridge):

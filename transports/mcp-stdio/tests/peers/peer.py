@@ -1,13 +1,18 @@
 """What the peer scripts share: a server under the official Python client, and calls that read as sentences.
 
 Each script is called with the server's binary, the protocol era ("legacy" or "2026-07-28") and, where the server has
-one, its configuration file.
+one, its configuration file. With SESSIOND_CONNECT=auto the binary is a bridge, and the server behind it ends with the
+script.
 """
 
 import os
 import select
+import signal
+import socket
+import struct
 import sys
 import tempfile
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -95,17 +100,42 @@ async def _run(scenario, server, era, configuration):
         # A home of its own: no configuration and no history of this machine's user. Line editing there says nothing to
         # a terminal that nobody looks at, so that output is what programs print.
         Path(folder, ".inputrc").write_text("set enable-bracketed-paste off\n")
-        env = {"HOME": folder, "XDG_CONFIG_HOME": folder, "SHELL": "/bin/sh"}
+        env = {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_RUNTIME_DIR": folder, "SHELL": "/bin/sh"}
+        if "SESSIOND_CONNECT" in os.environ:
+            env["SESSIOND_CONNECT"] = os.environ["SESSIOND_CONNECT"]
         args = ["--config", *configuration] if configuration else []
         parameters = StdioServerParameters(command=server, args=args, env=env, cwd=folder)
-        async with Client(parameters, mode=era) as client:
-            spoken = client.protocol_version
-            assert spoken == ("2025-11-25" if era == "legacy" else era), spoken
-            step(f"the client speaks {spoken}")
-            left = await scenario(Peer(client, Path(folder))) or []
+        async with upstream("SESSIOND_CONNECT" in env, folder):
+            async with Client(parameters, mode=era) as client:
+                spoken = client.protocol_version
+                assert spoken == ("2025-11-25" if era == "legacy" else era), spoken
+                step(f"the client speaks {spoken}")
+                left = await scenario(Peer(client, Path(folder))) or []
         for process in left:
             assert await process.gone()
     step(f"the connection is closed, and {len(left)} processes with it")
+
+
+def upstream_of(folder):
+    """The server that answers on the socket in this runtime directory, as the kernel says."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(Path(folder, "sessiond.sock")))
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return struct.unpack("3i", credentials)[0]
+
+
+@asynccontextmanager
+async def upstream(there, folder):
+    """Ends the server that bridges have started, when there is to be one."""
+    try:
+        yield
+    finally:
+        if there:
+            pid = upstream_of(folder)
+            process = Process(pid)
+            os.kill(pid, signal.SIGTERM)
+            with anyio.CancelScope(shield=True):
+                assert await process.gone()
 
 
 class Process:

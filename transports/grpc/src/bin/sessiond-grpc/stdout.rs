@@ -1,0 +1,35 @@
+//! The only place that prints to stdout. A reader who has gone away, as `head` does, is not a failure.
+
+use std::io::{ErrorKind, Result, Write};
+
+use tokio::io::AsyncWriteExt;
+
+/// Prints text.
+///
+/// # Errors
+/// stdout cannot be written to, for another reason than that nobody reads it any more.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    still_read(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())).map(drop)
+}
+
+/// Passes bytes on as they are, while other work goes on. Returns whether anybody reads them.
+///
+/// # Errors
+/// As for [`print()`].
+pub(crate) async fn pass(bytes: &[u8]) -> Result<bool> {
+    let mut stdout = tokio::io::stdout();
+    let written = stdout.write_all(bytes).await;
+    still_read(match written {
+        Ok(()) => stdout.flush().await,
+        failed => failed,
+    })
+}
+
+fn still_read(written: Result<()>) -> Result<bool> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error),
+    }
+}

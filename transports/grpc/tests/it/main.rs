@@ -1,0 +1,19 @@
+//! The server and the client against each other, against clients by others, and against whoever should not get in.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests may stop at the first surprise"
+)]
+
+mod attach;
+mod buf;
+mod follow;
+mod packaging;
+mod person;
+mod place;
+mod python;
+mod rig;
+mod socket;
+mod verbs;
