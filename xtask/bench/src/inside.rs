@@ -9,7 +9,7 @@ use bytes::Bytes;
 use sessiond_core::fake::Fake;
 use sessiond_core::{
     Backend, Call, Cursor, End, FixedTargets, Invocation, Launch, Limits, MAX_WAIT, Owner, Pattern, Read, ReadSession,
-    Registry, Service, SessionId, StartSession, TargetInfo, TargetName, Until, Wait, WindowSize, WriteSession,
+    Registry, Service, SessionId, StartSession, TargetInfo, TargetName, Targets, Until, Wait, WindowSize, WriteSession,
 };
 use sessiond_pty::{Config, Pty};
 use tokio::runtime::Runtime;
@@ -47,13 +47,22 @@ impl Inside {
     }
 
     fn over(kind: &'static str, limits: Limits, backend: impl FnOnce() -> Result<Arc<dyn Backend>>) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let target = TargetName::new("local")?;
-        let info = TargetInfo { name: target.clone(), client_id: "local".to_owned(), backend: kind };
-        let registry = runtime.block_on(async {
-            let targets = FixedTargets::new(vec![(info, backend()?)]);
-            anyhow::Ok(Registry::new(Arc::new(targets), limits))
-        })?;
+        let info = TargetInfo::new(target.clone(), kind);
+        Self::among(target, limits, || Ok(Arc::new(FixedTargets::new(vec![(info, backend()?)]))))
+    }
+
+    /// Over other targets, of which one is asked.
+    ///
+    /// # Errors
+    /// There is no runtime, or there are no such targets.
+    pub(crate) fn among(
+        target: TargetName,
+        limits: Limits,
+        targets: impl FnOnce() -> Result<Arc<dyn Targets>>,
+    ) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let registry = runtime.block_on(async { anyhow::Ok(Registry::new(targets()?, limits)) })?;
         Ok(Self { runtime, asker: Asker { registry, target, cx: Call::new(Owner::management("bench")) } })
     }
 

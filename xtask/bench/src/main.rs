@@ -1,20 +1,23 @@
 //! The bench of sessiond: the same work done by sessiond and by raw system calls, as ratios within one run.
 //!
 //! - `rows`: what is compared, one file for each group of rows
-//! - `raw`: the baselines; `bin/empty.rs`: the empty server; `bin/stamp.rs`: a program that says when it ended
-//! - `client`: a client on pipes that adds as little as it can; `inside`: sessiond within this process
+//! - `raw`: the baselines; `bin/empty.rs`, `bin/grpc_empty.rs`: the empty servers; `bin/stamp.rs`: a program that says when it ended
+//! - `ssh`: an OpenSSH server, with sessiond and the OpenSSH client as two ways to it
+//! - `client`: a client on pipes that adds as little as it can; `grpc`: one of gRPC; `inside`: sessiond within this process
 //! - `text`: what programs print; `usage`: what a process takes of the machine
 //! - `stats`: interleaved rounds and medians; `report`: the table and the JSON
 //! - `setup`: what every row needs
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a person at a terminal")]
 
 mod client;
+mod grpc;
 mod inside;
 mod pin;
 mod raw;
 mod report;
 mod rows;
 mod setup;
+mod ssh;
 mod stats;
 mod text;
 mod usage;

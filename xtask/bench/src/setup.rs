@@ -1,6 +1,6 @@
 //! What every row needs: the binaries under measurement and how often to measure.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -14,6 +14,7 @@ const STAMP: &str = "sessiond-bench-stamp";
 
 /// Where things are.
 pub(crate) struct Setup {
+    folder: PathBuf,
     server: PathBuf,
     empty: PathBuf,
     pub(crate) stamp: PathBuf,
@@ -31,11 +32,17 @@ impl Setup {
         }
         let own = std::env::current_exe().context("finding this binary")?;
         let folder = own.parent().context("this binary is in no folder")?;
-        let beside = |name: &str| {
-            let path = folder.join(name);
-            if path.is_file() { Ok(path) } else { bail!("{name} is not built: run `cargo xtask bench`") }
-        };
-        Ok(Self { server: beside(SERVER)?, empty: beside(EMPTY)?, stamp: beside(STAMP)?, rounds })
+        let beside = |name: &str| built(folder, name);
+        let (server, empty, stamp) = (beside(SERVER)?, beside(EMPTY)?, beside(STAMP)?);
+        Ok(Self { folder: folder.to_owned(), server, empty, stamp, rounds })
+    }
+
+    /// Another binary that has been built.
+    ///
+    /// # Errors
+    /// It has not.
+    pub(crate) fn beside(&self, name: &str) -> Result<PathBuf> {
+        built(&self.folder, name)
     }
 
     /// How many rounds a row takes that would take `default`.
@@ -58,4 +65,9 @@ impl Setup {
     pub(crate) fn empty(&self) -> Result<Client> {
         Client::start(&self.empty, &[])
     }
+}
+
+fn built(folder: &Path, name: &str) -> Result<PathBuf> {
+    let path = folder.join(name);
+    if path.is_file() { Ok(path) } else { bail!("{name} is not built: run `cargo xtask bench`") }
 }

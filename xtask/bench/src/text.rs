@@ -24,6 +24,8 @@ pub(crate) struct Text {
     pub(crate) printed: u64,
     /// How many there are in the file.
     pub(crate) bytes: u64,
+    /// How many lines those are.
+    pub(crate) lines: u64,
 }
 
 impl Text {
@@ -58,7 +60,7 @@ impl Text {
         let times = FILE_BYTES / piece.len();
         let newlines = piece.iter().filter(|byte| **byte == b'\n').count();
         let (bytes, printed) = (times * piece.len(), times * (piece.len() + newlines));
-        let text = Self { path, printed: printed as u64, bytes: bytes as u64 };
+        let text = Self { path, printed: printed as u64, bytes: bytes as u64, lines: (times * newlines) as u64 };
         text.write(piece, times).with_context(|| format!("writing {}", text.path.display()))?;
         Ok(text)
     }

@@ -3,6 +3,7 @@
 //! A terminal pair or a pipe, a program on it, a blocking read loop, a wait. No runtime, no log, no lookup.
 #![allow(unsafe_code, reason = "the baseline is made of bare system calls")]
 
+mod channel;
 pub(crate) mod clock;
 mod crowd;
 mod flood;
@@ -25,6 +26,7 @@ use std::process::{Command, Stdio};
 use std::ptr;
 use std::time::Duration;
 
+pub(crate) use channel::Channel;
 pub(crate) use crowd::Crowd;
 pub(crate) use flood::{FLOOD, Flood, flood};
 
@@ -126,7 +128,14 @@ fn wait(pid: libc::pid_t) -> io::Result<i32> {
 /// Runs a program on a pipe as the system gives it, reads it to the end, and waits. Returns how many bytes came and the
 /// exit code.
 pub(crate) fn drain_pipe(program: &str, args: &[&str], buffer: &mut [u8]) -> io::Result<(u64, Option<i32>)> {
-    let mut child = Command::new(program).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
+    drain_command(command, buffer)
+}
+
+/// The same with a command that is ready to be started.
+pub(crate) fn drain_command(mut command: Command, buffer: &mut [u8]) -> io::Result<(u64, Option<i32>)> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut total = 0;
     if let Some(mut pipe) = child.stdout.take() {
         loop {

@@ -5,10 +5,14 @@ mod call;
 mod done;
 mod echo;
 mod flood;
+mod grpc;
 mod idle;
 mod many;
 mod memory;
 mod pipe;
+mod ssh;
+mod ssh_echo;
+mod ssh_idle;
 mod start;
 mod stops;
 mod throughput;
@@ -34,6 +38,16 @@ pub(crate) const ROWS: &[Row] = &[
     flood::ROW,
     stops::ROW,
     many::ROW,
+    grpc::READ,
+    grpc::FOLLOW,
+    grpc::FOLLOWERS,
+    grpc::WAITS,
+    ssh::OUTPUT,
+    ssh::COMMAND,
+    ssh::CONNECT,
+    ssh::MANY,
+    ssh_echo::ROW,
+    ssh_idle::ROW,
 ];
 
 /// One comparison.
