@@ -19,9 +19,11 @@
 mod backend;
 mod call;
 mod capability;
+mod discipline;
 mod error;
 mod id;
 mod keys;
+mod mark;
 mod output;
 mod owner;
 mod pattern;
@@ -41,9 +43,11 @@ pub use backend::{
 };
 pub use call::{Call, Progress};
 pub use capability::{Capabilities, Capability};
+pub use discipline::{Discipline, PendingLine, TerminalKey, TerminalMode};
 pub use error::{Error, ErrorKind, Reason, Result, shown};
 pub use id::{Handle, NativeId, NoSessionId, SessionId, TargetName};
 pub use keys::Key;
+pub use mark::Mark;
 pub use output::{Cause, Cursor, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode};
 pub use owner::{Access, Owner, no_such_command, not_found};
 pub use pattern::Pattern;

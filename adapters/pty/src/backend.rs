@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rustix::process::Pid;
 use sessiond_core::{
-    Availability, Backend, Call, Capabilities, Capability, Command, CommandSpec, Error, Invocation, Machine,
+    Availability, Backend, Call, Capabilities, Capability, Command, CommandSpec, Error, Invocation, Machine, Mark,
     OutputSink, Result, Session, SessionSpec, TargetStatus, TaskKind, Tasks,
 };
 use tokio::io::Interest;
@@ -20,7 +20,6 @@ use crate::children::Children;
 use crate::command::PtyCommand;
 use crate::config::Config;
 use crate::launch::{Base, Launch, Place};
-use crate::mark::Mark;
 use crate::pipes::Ours;
 use crate::running::{Group, Running, Watched, watch_process};
 use crate::scans::Scans;

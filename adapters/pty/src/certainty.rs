@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use sessiond_core::Mark;
+
 use crate::children;
-use crate::mark::Mark;
 use crate::procs::Process;
 
 /// So many clean scans in a row, so far apart, are certainty. One scan alone can miss a process that is born behind

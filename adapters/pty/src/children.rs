@@ -10,7 +10,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
 
-use crate::mark::Mark;
+use sessiond_core::Mark;
+
 use crate::process::with_original_limit;
 use crate::sids::Sids;
 use crate::stat::{self, Identity, Stat};
@@ -152,6 +153,11 @@ impl Children {
     pub(crate) fn has_nobody_of(&self, mark: Mark) -> bool {
         let others = |child: Pid| self.lives(child) || self.is_anothers(child, mark);
         stat::own_children().is_some_and(|children| children.into_iter().all(others))
+    }
+
+    /// Whether this process has no child at all: then nothing is left of whatever it has started or adopted.
+    pub(crate) fn are_none(&self) -> bool {
+        stat::own_children().is_some_and(|children| children.is_empty())
     }
 
     /// What others here have started proves nothing: when they reap it meanwhile, the list may have a gap behind it.

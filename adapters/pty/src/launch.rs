@@ -5,10 +5,9 @@ use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use sessiond_core::{Error, Invocation, Result};
+use sessiond_core::{Error, Invocation, Mark, Result};
 
 use crate::config::Config;
-use crate::mark::{self, Mark};
 use crate::sys::{Program, Stdio};
 
 /// What kind of place a program is started for.
@@ -55,7 +54,7 @@ impl Base {
                     "the base environment has the name {key:?}: a name is not empty and has no '='"
                 )));
             }
-            if key != mark::VARIABLE {
+            if key != Mark::VARIABLE {
                 environment.push(entry(key, value)?);
             }
         }
@@ -158,7 +157,7 @@ fn environment<'a>(base: &'a Base, invocation: &Invocation, place: Place, mark: 
     if !["LC_ALL", "LC_CTYPE", "LANG"].iter().any(|name| has_value(&all, name)) {
         set(&mut all, "LC_CTYPE", "C.UTF-8")?;
     }
-    set(&mut all, mark::VARIABLE, &mark.to_string())?;
+    set(&mut all, Mark::VARIABLE, &mark.to_string())?;
     Ok(all)
 }
 

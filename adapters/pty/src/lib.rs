@@ -37,8 +37,6 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod line;
 #[cfg(target_os = "linux")]
-mod mark;
-#[cfg(target_os = "linux")]
 mod pipes;
 #[cfg(target_os = "linux")]
 mod process;

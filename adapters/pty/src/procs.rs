@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, getpid};
 
+use sessiond_core::Mark;
+
 use crate::children::{self, Children};
-use crate::mark::Mark;
 use crate::stat::{self, Identity, Stat};
 use crate::{sys, view};
 

@@ -6,12 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
-use sessiond_core::{Exit, Result, Signal};
+use sessiond_core::{Exit, Mark, Result, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 
 use crate::certainty::Certainty;
-use crate::mark::Mark;
 use crate::{children, error, signal, sys};
 
 /// A descriptor in the runtime's event queue.

@@ -8,10 +8,12 @@ use bytes::Bytes;
 use rustix::io::Errno;
 use rustix::process::{Pid, kill_process_group};
 use rustix::termios::tcgetpgrp;
-use sessiond_core::{Call, Error, Facts, Process, Result, Session, Signal, SignalTarget, Stopped, WindowSize, Written};
+use sessiond_core::{
+    Call, Error, Facts, PendingLine, Process, Result, Session, Signal, SignalTarget, Stopped, WindowSize, Written,
+};
 
 use crate::backend::Kit;
-use crate::line::{Discipline, Pending};
+use crate::line;
 use crate::running::Running;
 use crate::{error, signal, stop, sys, terminal, write};
 
@@ -20,7 +22,7 @@ pub(crate) struct PtySession {
     kit: Arc<Kit>,
     running: Arc<Running>,
     /// How much of an unfinished line has been written.
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingLine>,
 }
 
 impl PtySession {
@@ -79,7 +81,7 @@ impl Session for PtySession {
     }
 
     async fn eof(&self, cx: &Call) -> Result<()> {
-        let key = Discipline::of(self.running.terminal()?.get_ref())?.end_of_file();
+        let key = line::discipline(self.running.terminal()?.get_ref())?.end_of_file();
         let written = self.write(cx, Bytes::copy_from_slice(&[key])).await?;
         match written.stalled {
             None => Ok(()),

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::Pid;
 
-use crate::mark::Mark;
+use sessiond_core::Mark;
+
 use crate::stat::Identity;
 
 /// So many ended sessions, and as many again as were left by the last scan, may wait for a scan to tell which of them

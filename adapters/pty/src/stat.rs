@@ -8,8 +8,9 @@ use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 
+use sessiond_core::Mark;
+
 use crate::children;
-use crate::mark::Mark;
 
 /// More than this of a process's environment is not searched for a mark: it is as much as the system takes at a start.
 const MAX_ENVIRON: u64 = 4 * 1024 * 1024;

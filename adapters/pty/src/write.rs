@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use sessiond_core::{Call, Error, Result, Written};
+use sessiond_core::{Call, Error, PendingLine, Result, Written};
 use tokio::io::Interest;
 use tokio::time::Instant;
 
-use crate::line::{Discipline, Pending};
+use crate::line;
 use crate::running::Watched;
 use crate::{clock, error, sys};
 
@@ -18,15 +18,19 @@ use crate::{clock, error, sys};
 /// `failed_precondition` when the terminal is gone, or would cut a line.
 pub(crate) async fn all(
     terminal: &Watched,
-    pending: &Mutex<Pending>,
+    pending: &Mutex<PendingLine>,
     input: &[u8],
     stall: Duration,
     cx: &Call,
 ) -> Result<Written> {
     // Refused as a whole or not at all.
     let before = *lock(pending);
-    let behind = before.after(input, &Discipline::of(terminal.get_ref())?)?;
+    let behind = before.after(input, &line::discipline(terminal.get_ref())?)?;
     let mut writing = Writing { terminal, pending, rest: input, written: 0, behind, watched: None };
+    // Nearly always all of it is taken at once, and no clock is looked at.
+    if let Step::Done = writing.step()? {
+        return Ok(writing.outcome(None));
+    }
     let mut patience = clock::after(stall);
     loop {
         let tried = Instant::now();
@@ -61,11 +65,11 @@ const NOBODY: &str = "nobody has the terminal open";
 /// A write under way.
 struct Writing<'a> {
     terminal: &'a Watched,
-    pending: &'a Mutex<Pending>,
+    pending: &'a Mutex<PendingLine>,
     rest: &'a [u8],
     written: u64,
     /// What is pending behind all of it, if it goes in one piece.
-    behind: Pending,
+    behind: PendingLine,
     /// The terminal once more, in the event queue for its room; only once it has been full.
     watched: Option<Watched>,
 }
@@ -116,7 +120,7 @@ impl<'a> Writing<'a> {
             self.behind
         } else {
             // A program may have changed the mode meanwhile; what is written is counted in either.
-            Discipline::of(self.terminal.get_ref()).and_then(|now| pending.after(taken, &now)).unwrap_or_default()
+            line::discipline(self.terminal.get_ref()).and_then(|now| pending.after(taken, &now)).unwrap_or_default()
         };
         self.rest = rest;
         self.written += count as u64;
@@ -153,6 +157,6 @@ impl<'a> Writing<'a> {
 }
 
 /// A count is good at any time, also after a panic under the lock.
-fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+fn lock(pending: &Mutex<PendingLine>) -> MutexGuard<'_, PendingLine> {
     pending.lock().unwrap_or_else(PoisonError::into_inner)
 }

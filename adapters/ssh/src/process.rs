@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant as Clock};
 
-use sessiond_core::{Call, Error, Facts, Result, Signal, TaskKind};
+use sessiond_core::{Call, Error, Facts, Mark, Result, Signal, TaskKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::channel::Writer;
 use crate::link::Link;
 use crate::pool::Pool;
-use crate::shell::{Delivery, Group, Leader, Mark, signal};
+use crate::shell::{Delivery, Group, Leader, signal};
 use crate::{ask, error, stop};
 
 /// Stops what nobody waits for any more.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use sessiond_core::{Call, Error, Exit, OutputSink, Result, Stream, WindowSize};
+use sessiond_core::{Call, Error, Exit, Mark, OutputSink, Result, Stream, WindowSize};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use crate::channel::{self, Event, Reader, Writer};
 use crate::link::Link;
 use crate::pool::{Lease, Pool, Slot, Want};
 use crate::process::{Open, Running, Unclaimed};
-use crate::shell::{First, FirstLine, Group, Launch, Leader, Mark, SecondStream};
+use crate::shell::{First, FirstLine, Group, Launch, Leader, SecondStream};
 use crate::{drain, error, stop};
 
 /// How long a launch that nobody waits for any more may take to tell who it is, so that it can be stopped.

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use sessiond_core::{Call, Error, Facts, Process, Result, Session, Signal, SignalTarget, Stopped, WindowSize, Written};
+use sessiond_core::{
+    Call, Discipline, Error, Facts, PendingLine, Process, Result, Session, Signal, SignalTarget, Stopped, WindowSize,
+    Written,
+};
 use tokio::time::{Instant, timeout_at};
 
 use crate::process::Running;
+use crate::shell::modes;
 use crate::shell::signal::Whom;
-use crate::shell::{Discipline, Pending, modes};
 use crate::{ask, error, stop};
 
 /// Why a write ended before its last byte.
@@ -22,7 +25,7 @@ const HAS_ENDED: &str = "it has ended";
 pub(crate) struct SshSession {
     running: Arc<Running>,
     /// How much of an unfinished line has been written.
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingLine>,
 }
 
 impl SshSession {
@@ -39,7 +42,7 @@ impl SshSession {
 
     /// What is pending behind `input`. The terminal is asked only where it would cut a line if nobody had changed it:
     /// nearly never, and a question takes as long as a command.
-    async fn pending_behind(&self, input: &[u8], cx: &Call) -> Result<Pending> {
+    async fn pending_behind(&self, input: &[u8], cx: &Call) -> Result<PendingLine> {
         let before = *self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         match before.after(input, &Discipline::usual()) {
             Ok(behind) => Ok(behind),
@@ -85,7 +88,7 @@ impl Session for SshSession {
         let behind = self.pending_behind(&input, cx).await?;
         let written = write(&self.running, cx, &input).await?;
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        *pending = if written.stalled.is_none() { behind } else { Pending::default() };
+        *pending = if written.stalled.is_none() { behind } else { PendingLine::default() };
         Ok(written)
     }
 

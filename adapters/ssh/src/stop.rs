@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sessiond_core::{Result, Stopped};
+use sessiond_core::{Mark, Result, Stopped};
 use tokio::time::Instant;
 
 use crate::pool::Pool;
 use crate::process::Running;
-use crate::shell::{Group, Ladder, Mark, Reach, members};
+use crate::shell::{Group, Ladder, Reach, members};
 use crate::{ask, error};
 
 /// What a script may take beyond its own clock: the way there and back, and looking at very many processes.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use russh::Channel;
 use russh::client::Msg;
-use sessiond_core::{Call, ConnectionFacts, ConnectionStatus, HostKey, Machine, Owner, Result, TaskKind, Tasks};
+use sessiond_core::{Call, ConnectionFacts, ConnectionStatus, HostKey, Machine, Mark, Owner, Result, TaskKind, Tasks};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use self::links::{Links, Refused};
 use crate::hosts::HostRoutes;
 use crate::link::{Link, LinkFacts, Refusal};
 use crate::process::Running;
-use crate::shell::{Group, Mark, Reach};
+use crate::shell::{Group, Reach};
 use crate::{ask, error, stop};
 
 /// How long a connection may take to prove that it lives before it is replaced.

@@ -1,6 +1,6 @@
 //! The first line of a launch: who the process is, or why nothing runs. What comes before it is not the command's.
 
-use super::mark::Mark;
+use sessiond_core::Mark;
 
 /// So much of what a host says before the first line is kept, for an error that quotes it.
 const QUOTED: usize = 512;
@@ -166,6 +166,8 @@ fn pseudo_terminal(device: u64) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use sessiond_core::Mark;
+
     use super::*;
 
     fn stat(pid: u32, device: u64, started: u64) -> String {

@@ -1,8 +1,7 @@
 //! How a process is launched: the line for the login shell, and what `sh` does before it becomes the command's shell.
 
-use sessiond_core::{Error, Invocation, Result, shown};
+use sessiond_core::{Error, Invocation, Mark, Result, shown};
 
-use super::mark::{Mark, VARIABLE};
 use super::quote;
 
 /// The longest single argument or variable that Linux hands to a program, with the byte that ends it
@@ -78,7 +77,8 @@ fn script(invocation: &Invocation, mark: Mark, place: Place) -> Result<String> {
         script.push_str(&format!("echo {mark} >&2;"));
     }
     script.push_str(&TELL.replace("MARK", &mark));
-    script.push_str(&format!("{VARIABLE}={mark};export {VARIABLE};exec \"$1\" "));
+    let variable = Mark::VARIABLE;
+    script.push_str(&format!("{variable}={mark};export {variable};exec \"$1\" "));
     if matches!(place, Place::Terminal { login: true }) {
         script.push_str("-l ");
     }
@@ -103,7 +103,7 @@ fn enter(script: &mut String, cwd: &str, mark: Mark) {
 }
 
 fn set(script: &mut String, name: &str, value: &str) -> Result<()> {
-    if name == VARIABLE {
+    if name == Mark::VARIABLE {
         return Ok(());
     }
     let mut bytes = name.bytes();
@@ -214,7 +214,7 @@ mod tests {
     fn variables_and_the_mark_are_in_the_environment() {
         let mut asked = invocation("printf '%s|' \"$A\" \"$s\" \"$IFS_\" \"$LC_CTYPE$LANG\"; echo $SESSIOND_SESSION");
         let value = "x 'y' $z\nnext é\n";
-        for (name, value) in [("A", value), ("s", "1"), ("IFS_", "\t"), ("LANG", "C"), (VARIABLE, "mine")] {
+        for (name, value) in [("A", value), ("s", "1"), ("IFS_", "\t"), ("LANG", "C"), (Mark::VARIABLE, "mine")] {
             asked.env.push((name.to_owned(), value.to_owned()));
         }
         for shell in SHELLS {

@@ -10,12 +10,9 @@
 mod discipline;
 mod first;
 mod launch;
-mod mark;
 mod quote;
 mod script;
 
-pub(crate) use discipline::{Discipline, Pending};
 pub(crate) use first::{First, FirstLine, Leader, SecondStream};
 pub(crate) use launch::Launch;
-pub(crate) use mark::Mark;
 pub(crate) use script::{Delivery, Group, Ladder, Reach, Script, facts, members, modes, signal};

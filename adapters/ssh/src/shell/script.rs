@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use sessiond_core::{Machine, Result, Signal, Stopped};
+use sessiond_core::{Machine, Mark, Result, Signal, Stopped};
 
-use super::discipline::Discipline;
 use super::first::Leader;
-use super::mark::Mark;
 use super::quote;
 
 /// The exec request of every script, which follows over standard input.
@@ -232,7 +230,10 @@ pub(crate) mod signal {
 
 /// Asks how a terminal treats its input.
 pub(crate) mod modes {
-    use super::{Discipline, Leader, Result, Script, TERMINAL};
+    use sessiond_core::Discipline;
+
+    use super::{Leader, Result, Script, TERMINAL};
+    use crate::shell::discipline;
 
     /// The script that asks.
     ///
@@ -245,7 +246,7 @@ pub(crate) mod modes {
 
     /// How; nothing when there is no terminal any more, or no `stty`.
     pub(crate) fn read(answer: &str) -> Option<Discipline> {
-        answer.strip_prefix("modes ").map(Discipline::read)
+        answer.strip_prefix("modes ").map(discipline::read)
     }
 }
 
