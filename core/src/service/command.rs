@@ -22,7 +22,7 @@ pub struct ExecuteCommand {
     pub invocation: Invocation,
     /// All of its standard input.
     pub stdin: Bytes,
-    /// When to stop it; `None` never. At most [`MAX_TIME_LIMIT`].
+    /// When to stop it; `None` never. At most [`MAX_TIME_LIMIT`](super::MAX_TIME_LIMIT).
     pub time_limit: Option<Duration>,
 }
 

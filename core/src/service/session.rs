@@ -21,7 +21,7 @@ pub struct StartSession {
     pub client_id: Option<String>,
     /// What to run or attach to.
     pub what: Launch,
-    /// When to stop it; `None` never. At most [`MAX_TIME_LIMIT`].
+    /// When to stop it; `None` never. At most [`MAX_TIME_LIMIT`](super::MAX_TIME_LIMIT).
     pub time_limit: Option<Duration>,
     /// The terminal's size.
     pub size: WindowSize,
@@ -148,7 +148,7 @@ pub struct StopSession {
     pub session: SessionId,
     /// Its target; may be left out by an owner who has one target only.
     pub target: Option<TargetName>,
-    /// How long to wait for the outcome; at most [`MAX_WAIT`].
+    /// How long to wait for the outcome; at most [`MAX_WAIT`](super::MAX_WAIT).
     pub wait: Duration,
 }
 
@@ -187,7 +187,7 @@ pub struct ListSessions {
     pub client_id: Option<String>,
     /// Only those that stand here.
     pub status: Option<Status>,
-    /// How many, 1 to [`MAX_PAGE`]; `None` is [`DEFAULT_PAGE`].
+    /// How many, 1 to [`MAX_PAGE`](super::MAX_PAGE); `None` is [`DEFAULT_PAGE`](super::DEFAULT_PAGE).
     pub limit: Option<usize>,
     /// Where the page before ended.
     pub page_token: Option<String>,

@@ -30,7 +30,7 @@ The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with
 /// Sessions for AI agents over MCP on stdin and stdout
 ///
 /// Without a subcommand it serves: an MCP client starts it and speaks with it on stdin and stdout. Logs go to stderr.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "sessiond-mcp-stdio", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -44,6 +44,12 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// What this process was started with. A client mostly starts it with nothing: then no parser is built, which the
+    /// client would wait for.
+    pub(crate) fn own() -> Self {
+        if std::env::args_os().len() > 1 { Self::parse() } else { Self::default() }
+    }
+
     /// Which server is behind the bridge, when there is to be one.
     ///
     /// # Errors

@@ -24,7 +24,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
 use sessiond_bootstrap::{Args, Bootstrap, Environment};
 
 use crate::bridge::Bridge;
@@ -36,7 +35,7 @@ const FAILURE: u8 = 1;
 fn main() -> ExitCode {
     let limit = upstream::FileLimit::now();
     let ended =
-        sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::parse(), limit));
+        sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::own(), limit));
     ended.unwrap_or_else(|error| {
         // A person reads it, or a client's log; there may be nobody.
         let _ = writeln!(std::io::stderr(), "error: {error:#}");

@@ -1,7 +1,7 @@
 //! A `Service` over the wire, and a small interface for other services.
 //!
-//! [`GrpcClient`] is a [`Service`](sessiond_core::Service): whatever works over a registry works over it. It keeps nothing but a connection,
-//! which it makes anew when it has broken: ids, cursors, handles, targets and owners are the server's.
+//! [`GrpcClient`] is a [`Service`](sessiond_core::Service): whatever works over a registry works over it. It keeps nothing
+//! but a connection, which it makes anew when it has broken: ids, cursors, handles, targets and owners are the server's.
 //!
 //! ```no_run
 //! # async fn example() -> sessiond_core::Result<()> {
