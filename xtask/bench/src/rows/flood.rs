@@ -18,7 +18,7 @@ pub(crate) const ROW: Row = Row {
     measure,
 };
 
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 21;
 const ECHOES: usize = 2_000;
 
 fn measure(setup: &Setup) -> Result<Measured> {
