@@ -12,11 +12,14 @@
 //! 6. [`Bootstrap::assemble`]: targets from the configuration (`hosts` for those over SSH), the registry over them
 //!    (`assembly`)
 //! 7. [`end_on_signals`]: what ends the server (`signals`)
+//!
+//! And what every binary does for whoever runs it: [`stdout`] prints, [`exit`] tells how it went.
 
 mod args;
 mod assembly;
 mod config;
 mod environment;
+pub mod exit;
 mod file;
 mod hosts;
 mod key_path;
@@ -27,6 +30,7 @@ mod resolve;
 mod setting;
 mod settings;
 mod signals;
+pub mod stdout;
 
 pub use args::Args;
 pub use assembly::{Assembly, Bootstrap, prepare_process};

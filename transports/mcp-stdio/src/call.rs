@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde_json::{Map, Value};
-use sessiond_bootstrap::{Bootstrap, end_on_signals};
+use sessiond_bootstrap::{Bootstrap, end_on_signals, exit::FAILURE, stdout};
 use sessiond_core::{Call, Tasks};
 use sessiond_mcp::{Answer, META_ERROR};
 
+use crate::follow;
 use crate::serve::{TASKS_END, handler, owner};
-use crate::{FAILURE, follow, stdout};
 
 /// Calls a tool, prints its result, and ends whatever it has started.
 ///

@@ -4,13 +4,12 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use sessiond_bootstrap::{Bootstrap, Problems};
+use sessiond_bootstrap::{Bootstrap, Problems, exit::FAILURE, stdout};
 use sessiond_core::{Availability, Call, ListTargets, Machine, Service, Target, TargetStatus};
 use tokio::time::Instant;
 
 use crate::bridge::Bridge;
 use crate::serve::owner;
-use crate::{FAILURE, stdout};
 
 /// How long a target may take to say how it does.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
+use sessiond_bootstrap::{exit, stdout};
 use sessiond_core::{
-    Call, Cursor, End, Exit, MAX_READ, MAX_WAIT, ReadSession, Service, SessionId, Signal, StopSession, TargetName, Wait,
+    Call, Cursor, End, MAX_READ, MAX_WAIT, ReadSession, Service, SessionId, StopSession, TargetName, Wait,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::serve::owner;
-use crate::{FAILURE, stdout};
 
 /// How much of a session's output is kept while it is followed, in bytes. Nobody else reads it, and a program must not
 /// wait for a reader; so this is how far whoever reads stdout may fall behind a flood before some of it is lost.
@@ -20,9 +20,6 @@ pub(crate) const SLACK: usize = 64 << 20;
 
 /// How long the last output of a stopped session may take to be read by whoever reads stdout.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// The exit code of a process that a signal has ended is this and the signal's number, as shells have it.
-const BY_SIGNAL: u8 = 128;
 
 /// Passes a session's output on until it ends. When `ending` fires, the session is stopped.
 ///
@@ -42,7 +39,7 @@ pub(crate) async fn follow(
         ended = &mut passing => Some(ended?),
         () = followed.stop_when(ending) => tokio::time::timeout(LAST_WORDS, passing).await.ok().transpose()?,
     };
-    Ok(exit_code(ended.flatten().as_ref()))
+    Ok(ended.flatten().as_ref().map_or(ExitCode::from(exit::FAILURE), exit::exit_code))
 }
 
 struct Followed<'a> {
@@ -92,29 +89,5 @@ impl Followed<'_> {
         if let Some(error) = end.error() {
             let _ = writeln!(stderr, "session {}: {error}", self.session);
         }
-    }
-}
-
-/// The session's exit code, as a shell would have it.
-fn exit_code(end: Option<&End>) -> ExitCode {
-    let code = match end.map(|end| &end.exit) {
-        Some(Exit::Exited(code)) => u8::try_from(*code).unwrap_or(FAILURE),
-        Some(Exit::Signaled(name)) => name.parse().ok().and_then(number).map_or(FAILURE, |number| BY_SIGNAL + number),
-        Some(Exit::Failed(_) | Exit::Lost(_)) | None => FAILURE,
-    };
-    ExitCode::from(code)
-}
-
-/// The numbers that POSIX fixes; others differ between systems.
-fn number(signal: Signal) -> Option<u8> {
-    match signal {
-        Signal::Hup => Some(1),
-        Signal::Int => Some(2),
-        Signal::Quit => Some(3),
-        Signal::Abrt => Some(6),
-        Signal::Kill => Some(9),
-        Signal::Alrm => Some(14),
-        Signal::Term => Some(15),
-        _ => None,
     }
 }

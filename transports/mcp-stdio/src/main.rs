@@ -5,7 +5,6 @@
 //!   starts it by hand
 //! - `bridge`: the same tools over a running `sessiond-grpc`; `upstream`: finding it, or starting it
 //! - `check`, `tools`, `call`: the other subcommands; `follow`: a session's output until its end
-//! - `stdout`: the only place that prints
 //!
 //! One thread: the work of a call is less than the cost of handing it to another.
 
@@ -16,7 +15,6 @@ mod cli;
 mod follow;
 mod greeting;
 mod serve;
-mod stdout;
 mod tools;
 mod upstream;
 
@@ -24,13 +22,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use sessiond_bootstrap::{Args, Bootstrap, Environment};
+use sessiond_bootstrap::{Args, Bootstrap, Environment, exit::FAILURE};
 
 use crate::bridge::Bridge;
 use crate::cli::{Cli, Command};
-
-/// Something that was asked for went wrong.
-const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
     let limit = upstream::FileLimit::now();

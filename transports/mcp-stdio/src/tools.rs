@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use serde_json::{Value, json};
+use sessiond_bootstrap::stdout;
 use sessiond_core::{FixedTargets, Limits, Registry};
 use sessiond_mcp::{Family, Handler, TextStyle, ToolRow, serve, tool_table};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -13,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::Form;
 use crate::serve::owner;
-use crate::stdout;
 
 /// The bytes that may be under way between the two ends of a pipe in memory.
 const PIPE: usize = 65_536;

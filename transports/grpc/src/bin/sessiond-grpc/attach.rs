@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use bytes::{Bytes, BytesMut};
+use sessiond_bootstrap::{exit, stdout};
 use sessiond_core::{Cursor, End, SessionSummary};
 use sessiond_grpc::Item;
 use sessiond_grpc::client::{GrpcClient, Input, Output, SessionRef, Shown};
@@ -13,7 +14,7 @@ use tokio::io::{AsyncReadExt, Stdin};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::terminal::{Raw, size};
-use crate::{cli, ended, found, stdout};
+use crate::{cli, found};
 
 /// How much of what was printed before is shown: a screen or a few, however long its lines.
 const SHOWN_BEFORE: u64 = 64 << 10;
@@ -50,8 +51,8 @@ pub(crate) async fn attach(client: &GrpcClient, attach: &cli::Attach) -> Result<
             Ok(ExitCode::SUCCESS)
         }
         Left::Ended(end) => {
-            say(&format!("\r\nsession {} has ended: {}\r\n", found.session, ended::told(&end)));
-            Ok(ended::exit_code(&end))
+            say(&format!("\r\nsession {} has ended: {}\r\n", found.session, exit::told(&end)));
+            Ok(exit::exit_code(&end))
         }
     }
 }

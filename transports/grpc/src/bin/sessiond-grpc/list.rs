@@ -4,10 +4,11 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
+use sessiond_bootstrap::{exit, stdout};
 use sessiond_core::{SessionSummary, Status, shown};
 use sessiond_grpc::client::GrpcClient;
 
-use crate::{ended, found, stdout};
+use crate::found;
 
 /// Prints every session of the caller.
 ///
@@ -45,7 +46,7 @@ fn status(session: &SessionSummary) -> String {
         (Status::Running, _) => "running".to_owned(),
         (Status::Stopping, _) => "stopping".to_owned(),
         (Status::Lost, _) => "lost".to_owned(),
-        (Status::Finished, Some(end)) => ended::told(end).split(':').next().unwrap_or_default().to_owned(),
+        (Status::Finished, Some(end)) => exit::told(end).split(':').next().unwrap_or_default().to_owned(),
         (Status::Finished, None) => "finished".to_owned(),
     }
 }

@@ -3,16 +3,13 @@
 //! - `cli`: the command line
 //! - `serve`: the server, from its first connection to the last process it started
 //! - `list`, `tail`, `attach`: what a person does with a running server; `found`: which session is meant
-//! - `terminal`: the person's own terminal; `ended`: a session's end as an exit code
-//! - `stdout`: the only place that prints
+//! - `terminal`: the person's own terminal
 
 mod attach;
 mod cli;
-mod ended;
 mod found;
 mod list;
 mod serve;
-mod stdout;
 mod tail;
 mod terminal;
 
@@ -21,12 +18,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
+use sessiond_bootstrap::exit::FAILURE;
 use sessiond_grpc::client::GrpcClient;
 
 use crate::cli::{Cli, Command};
-
-/// Something that was asked for went wrong.
-const FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
     let ended = sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::parse()));

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use sessiond_bootstrap::{Args, Bootstrap, Environment, end_on_signals};
+use sessiond_bootstrap::{Args, Bootstrap, Environment, end_on_signals, stdout};
 use sessiond_core::Tasks;
 use sessiond_grpc::Address;
 use sessiond_grpc::server::{Listener, Server};
 
-use crate::{cli, stdout};
+use crate::cli;
 
 /// How long the tasks of this binary may take to end; they have nothing to finish.
 const TASKS_END: Duration = Duration::from_secs(1);

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use futures_util::StreamExt;
+use sessiond_bootstrap::{exit, stdout};
 use sessiond_core::Cursor;
 use sessiond_grpc::Item;
 use sessiond_grpc::client::{GrpcClient, SessionRef};
 
-use crate::{FAILURE, cli, ended, found, stdout};
+use crate::{cli, found};
 
 /// Prints a session's output as it comes, says on stderr what is gone, and exits with the session's exit code.
 ///
@@ -31,11 +32,11 @@ pub(crate) async fn tail(client: &GrpcClient, tail: &cli::Tail) -> Result<ExitCo
                 if let Some(error) = end.error() {
                     say(&format!("session {}: {error}", found.session));
                 }
-                return Ok(ended::exit_code(&end));
+                return Ok(exit::exit_code(&end));
             }
         }
     }
-    Ok(ExitCode::from(FAILURE))
+    Ok(ExitCode::from(exit::FAILURE))
 }
 
 /// Says something beside the output.

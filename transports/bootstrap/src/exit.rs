@@ -1,16 +1,17 @@
-//! A session's end as the exit code of whoever has watched it.
+//! How a binary ends: with a session's end as its exit code where it has watched one.
 
 use std::process::ExitCode;
 
 use sessiond_core::{End, Exit, Signal};
 
-use crate::FAILURE;
+/// Something that was asked for went wrong.
+pub const FAILURE: u8 = 1;
 
 /// What a shell adds to the number of the signal that has ended a program.
 const BY_SIGNAL: u8 = 128;
 
 /// The session's exit code, as a shell would have it.
-pub(crate) fn exit_code(end: &End) -> ExitCode {
+pub fn exit_code(end: &End) -> ExitCode {
     ExitCode::from(match &end.exit {
         Exit::Exited(code) => u8::try_from(*code).unwrap_or(FAILURE),
         Exit::Signaled(name) => name.parse().ok().and_then(number).map_or(FAILURE, |number| BY_SIGNAL + number),
@@ -33,7 +34,7 @@ fn number(signal: Signal) -> Option<u8> {
 }
 
 /// How it ended, in words.
-pub(crate) fn told(end: &End) -> String {
+pub fn told(end: &End) -> String {
     match (&end.exit, end.error()) {
         (Exit::Exited(code), None) => format!("exit code {code}"),
         (Exit::Exited(code), Some(error)) => format!("exit code {code}: {error}"),

@@ -1,4 +1,4 @@
-//! The only place that prints to stdout. A reader who has gone away, as `head` does, is not a failure.
+//! The only place where a binary prints to stdout. A reader who has gone away, as `head` does, is not a failure.
 
 use std::io::{ErrorKind, Result, Write};
 
@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 ///
 /// # Errors
 /// stdout cannot be written to, for another reason than that nobody reads it any more.
-pub(crate) fn print(text: &str) -> Result<()> {
+pub fn print(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(end.as_bytes()));
@@ -19,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// As for [`print()`].
-pub(crate) async fn pass(bytes: &[u8]) -> Result<bool> {
+pub async fn pass(bytes: &[u8]) -> Result<bool> {
     let mut stdout = tokio::io::stdout();
     let written = stdout.write_all(bytes).await;
     still_read(match written {
