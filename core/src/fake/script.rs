@@ -95,6 +95,10 @@ fn finish_word(statements: &mut [Vec<String>], word: &mut Option<String>) {
 
 fn statement(words: &[String]) -> Result<Statement> {
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // Nothing is forked here, so what replaces the shell is what it would have run.
+    if words.first() == Some(&"exec") {
+        words.remove(0);
+    }
     let stream = if words.pop_if(|word| *word == ">&2").is_some() { Stream::Stderr } else { Stream::Stdout };
     let rest = |from: usize| words.get(from..).unwrap_or_default().join(" ");
     Ok(match words.as_slice() {

@@ -80,7 +80,7 @@ async fn forced(house: House) {
     let outcome = stage.kill(KillCommand { wait, ..kill(runs) }).await.unwrap();
     assert_eq!((outcome.result, outcome.force_used), (KillResult::Killed, true));
     assert_eq!(stage.check(runs, 0).await.unwrap().end.unwrap().exit, Exit::Signaled("KILL".to_owned()));
-    let named = stage.launch_until("echo ready; sleep 1000", "ready").await;
+    let named = stage.launch_until("echo ready; exec sleep 1000", "ready").await;
     stage.kill(KillCommand { signal: Signal::Int, ..kill(named) }).await.unwrap();
     assert_eq!(stage.check(named, 0).await.unwrap().end.unwrap().exit, Exit::Signaled("INT".to_owned()));
 }
