@@ -6,6 +6,10 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use crate::agent::{
+    Agent, AgentAction, AgentRun, AgentSessionDetail, AgentSessionPage, AgentSessionQuery, FinishState, Json,
+    ManualTask, PlatformId, TokenUsage,
+};
 use crate::call::Call;
 use crate::capability::{Capabilities, Capability};
 use crate::error::{Error, ErrorKind, Result, shown};
@@ -50,12 +54,14 @@ pub struct TargetInfo {
     pub backend: &'static str,
     /// Where it comes from, when it is a host: a target that is reached over a connection.
     pub host: Option<HostInfo>,
+    /// What it speaks, when it is an agent platform.
+    pub platform: Option<PlatformInfo>,
 }
 
 impl TargetInfo {
-    /// A target with one device, of the target's name; no host.
+    /// A target with one device, of the target's name; no host and no platform.
     pub fn new(name: TargetName, backend: &'static str) -> Self {
-        Self { client_id: name.to_string(), name, backend, host: None }
+        Self { client_id: name.to_string(), name, backend, host: None, platform: None }
     }
 }
 
@@ -66,6 +72,13 @@ pub struct HostInfo {
     pub description: Option<String>,
     /// Who names it: `configuration`, or the path of the client configuration that does.
     pub source: String,
+}
+
+/// What is told of an agent platform before anybody asks it anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlatformInfo {
+    /// The protocol that it speaks: `itential`, `langgraph`.
+    pub dialect: String,
 }
 
 /// Whether a target can run something now.
@@ -110,6 +123,7 @@ pub struct Machine {
 /// - The sink is finished exactly once, after the last byte that the leader printed, also when nobody holds the
 ///   returned process any more. Dropping the process neither stops it nor loses its output.
 /// - A process whose end cannot be observed ends as [`Exit::Lost`](crate::Exit::Lost), never as a success.
+/// - What it was attached to is not its to end: that goes on when the server ends, and only a stop ends it.
 /// - What a capability rules out is never called: the registry refuses it before.
 /// - No call takes longer than its [`Call::deadline`], and none blocks the runtime's thread.
 #[async_trait]
@@ -149,8 +163,14 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// Ends whatever this backend still has running, also what outlived its process, and all of its own tasks.
-    /// Returns when that is done, after little more than `grace` at the latest.
+    /// The records of this target, where it is an agent platform.
+    fn agents(&self) -> Option<&dyn AgentPlatform> {
+        None
+    }
+
+    /// Ends whatever this backend has started and is still running, also what outlived its process, and all of its own
+    /// tasks. Returns when that is done, after little more than `grace` at the latest. The registry's own stops are
+    /// under way at the same time.
     async fn shutdown(&self, grace: Duration);
 }
 
@@ -227,6 +247,84 @@ pub struct ConnectionStatus {
     pub channels: usize,
     /// Why the latest one broke or did not come about.
     pub last_error: Option<String>,
+}
+
+/// The agents of one platform and the records of their sessions.
+///
+/// - Nothing is kept here: every answer is what the platform says now.
+/// - No id reaches a path other than as one segment of it, and an id that cannot be one is refused before any request.
+/// - A failure of the platform is an error of the closed set, without the platform's address, headers or body.
+/// - No call takes longer than its [`Call::deadline`].
+#[async_trait]
+pub trait AgentPlatform: Send + Sync {
+    /// One page of sessions.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a page token that this platform's adapter has not written.
+    async fn sessions(&self, cx: &Call, query: &AgentSessionQuery) -> Result<AgentSessionPage>;
+
+    /// A session with every completed turn.
+    ///
+    /// # Errors
+    /// `not_found`.
+    async fn describe(&self, cx: &Call, session: &PlatformId) -> Result<AgentSessionDetail>;
+
+    /// What a session cost.
+    ///
+    /// # Errors
+    /// `not_found`.
+    async fn token_usage(&self, cx: &Call, session: &PlatformId) -> Result<TokenUsage>;
+
+    /// The agents that can be started.
+    ///
+    /// # Errors
+    /// None of its own.
+    async fn agents(&self, cx: &Call) -> Result<Vec<Agent>>;
+
+    /// Starts an agent by its name, id or route.
+    ///
+    /// # Errors
+    /// `not_found` for an agent that is not there.
+    async fn start(&self, cx: &Call, agent: &str, inputs: Option<&Json>) -> Result<AgentRun>;
+
+    /// Steers a session.
+    ///
+    /// # Errors
+    /// `not_found`; `unsupported` for an action that the platform does not have.
+    async fn control(
+        &self,
+        cx: &Call,
+        session: &PlatformId,
+        action: AgentAction,
+        input: Option<&Json>,
+    ) -> Result<AgentRun>;
+
+    /// Something that waits for a person.
+    ///
+    /// # Errors
+    /// `not_found`; `unsupported` when the platform has no such things.
+    async fn manual_task(&self, cx: &Call, work_item: &PlatformId) -> Result<ManualTask>;
+
+    /// Completes something that waits for a person. The registry has looked at it and found that it may be.
+    ///
+    /// # Errors
+    /// `not_found`; `failed_precondition` when it waits no more.
+    async fn finish_task(
+        &self,
+        cx: &Call,
+        work_item: &PlatformId,
+        state: FinishState,
+        variables: Option<&Json>,
+    ) -> Result<()>;
+}
+
+/// Whether a session seems to wait for somebody's input, and what says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputState {
+    /// Whether it waits.
+    pub waiting: bool,
+    /// What shows it, in words.
+    pub evidence: String,
 }
 
 /// What both kinds of running things have in common.
@@ -313,6 +411,12 @@ pub trait Session: Process {
     /// # Errors
     /// `failed_precondition` when the session has ended.
     async fn resize(&self, cx: &Call, size: WindowSize) -> Result<()>;
+
+    /// Whether the session waits for somebody's input, where that can be told. Within 2 s, after which nobody waits for
+    /// the answer any more; whatever fails is `None`.
+    async fn input_state(&self, _cx: &Call) -> Option<InputState> {
+        None
+    }
 }
 
 /// How much of a write was handed over.

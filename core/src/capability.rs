@@ -24,11 +24,13 @@ pub enum Capability {
     Signals,
     /// The target is a host: it is reached over connections that callers can see, make and close.
     Connections,
+    /// The target is an agent platform: it has agents, and records of their sessions.
+    Agents,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Sessions,
         Self::Commands,
         Self::Attach,
@@ -37,6 +39,7 @@ impl Capability {
         Self::Resize,
         Self::Signals,
         Self::Connections,
+        Self::Agents,
     ];
 
     /// The name in messages and reports.
@@ -50,6 +53,7 @@ impl Capability {
             Self::Resize => "resize",
             Self::Signals => "signals",
             Self::Connections => "connections",
+            Self::Agents => "agents",
         }
     }
 }
@@ -65,6 +69,7 @@ fn refusal(capability: Capability) -> String {
         Capability::Resize => ("has no terminals whose size can be changed", "go on with the size as it is"),
         Capability::Signals => ("takes no signals", "stop the session instead"),
         Capability::Connections => ("is no host", "execute_command and session_start take it"),
+        Capability::Agents => ("is no agent platform", "list_clients shows which targets are"),
     };
     format!("this target {lack}: {instead}")
 }

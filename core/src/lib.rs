@@ -16,6 +16,7 @@
 //!
 //! No serialization, no transport, no environment and no printing.
 
+mod agent;
 mod backend;
 mod call;
 mod capability;
@@ -36,10 +37,14 @@ mod wait;
 #[cfg(feature = "fake")]
 pub mod fake;
 
+pub use agent::{
+    Agent, AgentAction, AgentRun, AgentSession, AgentSessionDetail, AgentSessionPage, AgentSessionQuery, FinishState,
+    Json, ManualTask, ManualTaskSummary, PlatformId, ReasoningEvent, TokenCounts, TokenSummary, TokenTurn, TokenUsage,
+};
 pub use backend::{
-    Availability, Backend, Command, ConnectionFacts, ConnectionStatus, Connections, Facts, FixedTargets, HostInfo,
-    HostKey, JoinedTargets, Machine, Process, ResolvedTarget, Session, SignalTarget, Stopped, TargetInfo, TargetStatus,
-    Targets, Written,
+    AgentPlatform, Availability, Backend, Command, ConnectionFacts, ConnectionStatus, Connections, Facts, FixedTargets,
+    HostInfo, HostKey, InputState, JoinedTargets, Machine, PlatformInfo, Process, ResolvedTarget, Session,
+    SignalTarget, Stopped, TargetInfo, TargetStatus, Targets, Written,
 };
 pub use call::{Call, Progress};
 pub use capability::{Capabilities, Capability};
@@ -48,8 +53,10 @@ pub use error::{Error, ErrorKind, Reason, Result, shown};
 pub use id::{Handle, NativeId, NoSessionId, SessionId, TargetName};
 pub use keys::Key;
 pub use mark::Mark;
-pub use output::{Cause, Cursor, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode};
-pub use owner::{Access, Owner, no_such_command, not_found};
+pub use output::{
+    Cause, Cursor, Demand, End, Exit, LogKind, OutputLog, OutputSink, Retention, Slice, Status, Stream, decode,
+};
+pub use owner::{Access, Owner, Permissions, no_such_command, not_found};
 pub use pattern::Pattern;
 pub use registry::{Limits, Registry};
 pub use service::*;

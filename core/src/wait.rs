@@ -58,6 +58,7 @@ impl OutputLog {
     /// # Errors
     /// `invalid_argument` when `from` is past the end of the stream (SR22).
     pub async fn read_when(&self, cx: &Call, stream: Stream, from: Cursor, wait: &Wait) -> Result<Read> {
+        self.waiters.read();
         let max = wait.max_bytes.unwrap_or(usize::MAX);
         let mut condition = Condition::new(stream, from, max, wait.until.as_ref())?;
         // Most reads find what they want: they need no subscription, and not the room for the state of a wait.
@@ -130,6 +131,7 @@ impl OutputLog {
 
     /// Waits after a first look that has not fired.
     async fn wait(&self, cx: &Call, condition: &mut Condition<'_>, wait: &Wait, mut look: Look) -> Result<Fired> {
+        let _waiting = self.waiters.wait();
         let started = Instant::now();
         let deadline = after(started, wait.time).min(cx.deadline);
         let there_at_first = condition.end;

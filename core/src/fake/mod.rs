@@ -9,8 +9,11 @@
 //!
 //! It is a host: every owner has a connection to it, which is made by whatever needs one and which
 //! [`Fake::cut`] breaks.
+//!
+//! [`FakePlatform`] is the other backend: an agent platform whose records, runs and failures the test sets.
 
 mod links;
+mod platform;
 mod process;
 mod script;
 mod terminal;
@@ -36,6 +39,8 @@ use crate::task::Tasks;
 use links::{Link, Links, Loss};
 use process::{FakeProcess, Surroundings};
 use script::{Script, Statement};
+
+pub use platform::FakePlatform;
 
 /// The first process id that is given out.
 const FIRST_PID: u32 = 1000;

@@ -11,6 +11,8 @@ pub enum Exit {
     Signaled(String),
     /// It could not be run or its target failed; why.
     Failed(String),
+    /// Its target says that it was cancelled, by whomever.
+    Canceled,
     /// Nobody can know: the connection or the adapter was lost; how.
     Lost(String),
 }
@@ -53,7 +55,7 @@ impl End {
     pub fn exit_code(&self) -> i32 {
         match self.exit {
             Exit::Exited(code) => code,
-            Exit::Signaled(_) | Exit::Failed(_) | Exit::Lost(_) => -1,
+            Exit::Signaled(_) | Exit::Failed(_) | Exit::Canceled | Exit::Lost(_) => -1,
         }
     }
 
@@ -62,9 +64,11 @@ impl End {
         !self.lost() && matches!(self.cause, Cause::TimeLimit { confirmed: true, .. })
     }
 
-    /// Whether the target confirmed a stop that a caller or the server's end asked for (SR54).
+    /// Whether the target confirmed a stop that a caller or the server's end asked for (SR54), or says of itself that
+    /// it was cancelled (DF02), which a time limit asks for too.
     pub fn canceled(&self) -> bool {
-        !self.lost() && matches!(self.cause, Cause::Stop { confirmed: true } | Cause::Shutdown { confirmed: true })
+        let stopped = matches!(self.cause, Cause::Stop { confirmed: true } | Cause::Shutdown { confirmed: true });
+        self.exit == Exit::Canceled && !self.timed_out() || stopped && !self.lost()
     }
 
     /// Whether nobody can know how it ended.
@@ -75,7 +79,7 @@ impl End {
     /// What there is to say about it; `None` for a clean end (SR55).
     pub fn error(&self) -> Option<String> {
         let how = match &self.exit {
-            Exit::Exited(_) => None,
+            Exit::Exited(_) | Exit::Canceled => None,
             Exit::Signaled(name) => Some(format!("ended by signal {name}")),
             Exit::Failed(why) => Some(why.clone()),
             Exit::Lost(how) => Some(format!("lost: {how}")),
@@ -125,6 +129,10 @@ mod tests {
         );
         assert!(!end(Exit::Exited(0), Cause::TimeLimit { limit, confirmed: false }).1);
         assert!(!end(Exit::Exited(0), Cause::Stop { confirmed: false }).2);
+        assert_eq!(end(Exit::Canceled, Cause::Own), (-1, false, true, None));
+        assert_eq!(end(Exit::Canceled, Cause::Stop { confirmed: true }), (-1, false, true, None));
+        let late = "its time limit of 500 ms was reached".to_owned();
+        assert_eq!(end(Exit::Canceled, Cause::TimeLimit { limit, confirmed: true }), (-1, true, false, Some(late)));
         let lost = end(Exit::Lost("the connection broke".into()), Cause::Stop { confirmed: true });
         assert_eq!(lost, (-1, false, false, Some("lost: the connection broke".into())));
     }

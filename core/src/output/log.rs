@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::sync::watch;
 
+use super::demand::Waiters;
 use super::modes::Modes;
 use super::stream::{PastEnd, StreamLog};
 use super::{Cause, Cursor, End, Exit, Slice, Stream};
@@ -130,6 +131,10 @@ impl State {
     }
 
     fn push(&mut self, stream: Stream, bytes: &[u8]) {
+        if self.closed() {
+            // It was let go of while its source was still talking: what has ended gets no more output.
+            return;
+        }
         if let (Stream::Stdout, Some(terminal)) = (stream, &mut self.terminal) {
             terminal.modes.push(bytes);
         }
@@ -150,6 +155,7 @@ impl State {
 pub struct OutputLog {
     state: watch::Sender<State>,
     on_end: Mutex<Option<EndHook>>,
+    pub(crate) waiters: Waiters,
 }
 
 impl OutputLog {
@@ -175,7 +181,7 @@ impl OutputLog {
             LogKind::Command => None,
         };
         let state = State { retention, stdout: StreamLog::default(), stderr: None, life: Life::Running, terminal };
-        Arc::new(Self { state: watch::Sender::new(state), on_end: Mutex::new(on_end) })
+        Arc::new(Self { state: watch::Sender::new(state), on_end: Mutex::new(on_end), waiters: Waiters::default() })
     }
 
     pub(super) fn push(&self, stream: Stream, bytes: &[u8]) {
@@ -184,6 +190,7 @@ impl OutputLog {
 
     pub(super) fn push_gap(&self, stream: Stream, bytes: u64) {
         self.state.send_modify(|state| match state.retention {
+            _ if state.closed() => {}
             Retention::Newest(_) => state.stream_mut(stream).push_gap(bytes),
             Retention::Oldest(_) => state.stream_mut(stream).discard(bytes),
         });
@@ -202,7 +209,7 @@ impl OutputLog {
     }
 
     /// The process is gone. Publishes the end, or waits with it for the outcome of the stop that is on its way.
-    pub(super) fn exited(&self, exit: Exit) {
+    pub(crate) fn exited(&self, exit: Exit) {
         self.advance(|life| match life {
             Life::Running => Life::Ended(End { exit, cause: Cause::Own }),
             Life::Stopping { reason, exit: None, confirmed: Some(confirmed) } => {

@@ -9,10 +9,12 @@
 //! - `lines`: line numbers over the same bytes
 //! - `excerpt`: lines by their numbers, and the newest output
 //! - `sink`: the writing end
+//! - `demand`: whether somebody wants output
 //! - `end`: how a process ended
 //! - `utf8`: characters at the edges of a cut
 //! - `modes`: what the program has told the terminal, as far as keys depend on it
 
+mod demand;
 mod end;
 mod excerpt;
 mod lines;
@@ -22,6 +24,7 @@ mod sink;
 mod stream;
 mod utf8;
 
+pub use demand::Demand;
 pub use end::{Cause, End, Exit};
 pub(crate) use log::{Life, Reason, State, past_end};
 pub use log::{LogKind, OutputLog, Retention, Status};

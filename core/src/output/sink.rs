@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Exit, OutputLog, Stream};
+use super::{Demand, Exit, OutputLog, Stream};
 use crate::spec::WindowSize;
 
 /// Where an adapter puts what its process prints. There is one for each process, also for one with two streams:
@@ -39,6 +39,12 @@ impl OutputSink {
     /// Says that the terminal has had this size from here on, for whoever renders a screen from the log.
     pub fn resized(&mut self, size: WindowSize) {
         self.log.resized(size);
+    }
+
+    /// Whether somebody wants this output: for sources that have to be asked for it. To be asked before the start
+    /// returns; readers are counted from then on.
+    pub fn demand(&self) -> Demand {
+        self.log.waiters.demand()
     }
 
     /// Ends the output. Nothing can follow.

@@ -8,13 +8,13 @@ use tokio::time::sleep_until;
 
 use super::Registry;
 use super::run::{Run, outcome};
-use crate::backend::{Connections, ResolvedTarget, Stopped};
+use crate::backend::{Connections, ResolvedTarget, Stopped, TargetInfo};
 use crate::call::Call;
 use crate::capability::Capability;
 use crate::error::{Error, Result, shown};
 use crate::id::TargetName;
 use crate::output::Reason;
-use crate::owner::{Access, Owner};
+use crate::owner::Owner;
 use crate::service::{
     ConnectHost, Connection, DisconnectHost, HostConnected, HostDisconnected, HostList, ListConnections,
 };
@@ -74,7 +74,7 @@ impl Registry {
 
     /// The host that a call means: the named one, else the only one that the caller may use or is connected to (CF08).
     pub(super) async fn host(&self, cx: &Call, named: Option<&TargetName>) -> Result<ResolvedTarget> {
-        if let Some(name) = own_or_named(&cx.owner, named) {
+        if let Some(name) = named.or(cx.owner.only()) {
             return self.named_host(cx, name).await;
         }
         self.only_connected(cx)?.ok_or_else(|| {
@@ -101,14 +101,14 @@ impl Registry {
             0 | 1 => Ok(connected.pop()),
             _ => Err(Error::failed_precondition(format!(
                 "host_name is missing, and several hosts are connected: name one of {}",
-                names(&connected)
+                names(connected.iter().map(|host| &host.info))
             ))),
         }
     }
 
     /// Connects the caller to a host, or sees that it is connected.
     pub(super) async fn connect(&self, cx: &Call, request: ConnectHost) -> Result<HostConnected> {
-        let name = own_or_named(&cx.owner, request.target.as_ref()).ok_or_else(|| {
+        let name = request.target.as_ref().or(cx.owner.only()).ok_or_else(|| {
             Error::invalid_argument("host_name is missing: it names the host, and ssh_host_list shows each")
         })?;
         let target = self.named_host(cx, name).await?;
@@ -123,7 +123,7 @@ impl Registry {
 
     /// The caller's connections, by the names of the hosts.
     pub(super) async fn connections(&self, cx: &Call, request: ListConnections) -> Result<Vec<Connection>> {
-        let hosts = match own_or_named(&cx.owner, request.target.as_ref()) {
+        let hosts = match request.target.as_ref().or(cx.owner.only()) {
             Some(name) => vec![self.named_host(cx, name).await?],
             None => self.used_hosts.of(&cx.owner),
         };
@@ -136,7 +136,7 @@ impl Registry {
 
     /// Stops whatever the caller has running on a host, then closes its connections.
     pub(super) async fn disconnect(&self, cx: &Call, request: DisconnectHost) -> Result<HostDisconnected> {
-        let target = match own_or_named(&cx.owner, request.target.as_ref()) {
+        let target = match request.target.as_ref().or(cx.owner.only()) {
             Some(name) => Some(self.named_host(cx, name).await?),
             None => self.only_connected(cx)?,
         };
@@ -174,15 +174,6 @@ impl Registry {
     }
 }
 
-/// The named target, or the only one that this owner may use at all.
-fn own_or_named<'a>(owner: &'a Owner, named: Option<&'a TargetName>) -> Option<&'a TargetName> {
-    match (owner.access(), named) {
-        (_, Some(name)) => Some(name),
-        (Access::Target(own), None) => Some(own),
-        (Access::Management, None) => None,
-    }
-}
-
 /// A host's connections.
 fn connections(host: &ResolvedTarget) -> Result<&dyn Connections> {
     host.backend
@@ -195,10 +186,12 @@ fn is_connected(host: &ResolvedTarget, owner: &Owner) -> bool {
     status.is_some_and(|status| status.connected)
 }
 
-fn names(hosts: &[ResolvedTarget]) -> String {
-    let mut names: Vec<_> = hosts.iter().take(MAX_NAMED).map(|host| host.info.name.to_string()).collect();
-    if hosts.len() > MAX_NAMED {
-        names.push(format!("{} more", hosts.len() - MAX_NAMED));
+/// Names of targets for an error: the first of them, and how many more there are.
+pub(super) fn names<'a>(targets: impl ExactSizeIterator<Item = &'a TargetInfo>) -> String {
+    let count = targets.len();
+    let mut names: Vec<_> = targets.take(MAX_NAMED).map(|target| target.name.to_string()).collect();
+    if count > MAX_NAMED {
+        names.push(format!("{} more", count - MAX_NAMED));
     }
     names.join(", ")
 }

@@ -39,17 +39,18 @@ impl Registry {
         let id = SessionId::random()?;
         let log = self.new_log(&slot, LogKind::Session(request.size), Retention::Newest(self.limits.session_output));
         let out = OutputSink::new(log.clone());
-        let (command, session) = match request.what {
+        let (command, kind) = match request.what {
             Launch::Start(invocation) => {
                 let command = invocation.command.clone();
                 let spec = SessionSpec { invocation, size: request.size, login: request.login };
-                (command, self.within_launch(cx, target.backend.start_session(cx, spec, out)).await?)
+                (command, Kind::Session(self.within_launch(cx, target.backend.start_session(cx, spec, out)).await?))
             }
             Launch::Attach(native) => {
-                (String::new(), self.within_launch(cx, target.backend.attach_session(cx, &native, out)).await?)
+                let attached = self.within_launch(cx, target.backend.attach_session(cx, &native, out)).await?;
+                (String::new(), Kind::Attached(attached))
             }
         };
-        let run = Run::new(target.info, log, Kind::Session(session));
+        let run = Run::new(target.info, log, kind);
         let record = Record::new(NewRecord { id, capabilities, run: run.clone(), label: request.label, command });
         let at = slot.at();
         self.admit(&at, slot.fill_with_session(record.clone()), &run, request.time_limit);
@@ -121,7 +122,7 @@ impl Registry {
     /// What has just taken its place gets what is due to it.
     fn admit(&self, at: &At, welcome: Welcome, run: &Arc<Run>, time_limit: Option<Duration>) {
         if welcome == Welcome::Closed {
-            run.begin_stop(Reason::Shutdown, self.limits.stop_grace, &self.tasks);
+            run.end_with_server(self.limits.stop_grace, &self.tasks);
         }
         if run.log.end().is_some() {
             // It ended before it had its place, so the hook found nobody to move.
@@ -158,9 +159,21 @@ impl Registry {
         nothing: &str,
     ) -> Result<T> {
         let limit = after(Instant::now(), self.limits.launch);
+        self.until(cx, limit.min(cx.deadline), work, late, nothing).await
+    }
+
+    /// What comes of some work that nobody waits for any longer than this.
+    pub(super) async fn until<T>(
+        &self,
+        cx: &Call,
+        until: Instant,
+        work: impl Future<Output = Result<T>>,
+        late: &str,
+        nothing: &str,
+    ) -> Result<T> {
         tokio::select! {
             done = work => done,
-            () = sleep_until(limit.min(cx.deadline)) => Err(Error::timed_out(late)),
+            () = sleep_until(until) => Err(Error::timed_out(late)),
             () = cx.cancel.cancelled() => Err(Error::unavailable(format!("the call was taken back: {nothing}"))),
             () = self.closing.cancelled() => Err(Error::unavailable(format!("the server is ending: {nothing}"))),
         }

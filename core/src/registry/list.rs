@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use super::record::Record;
+use super::run::LOOK;
 use super::shelf::Position;
 use super::table::Table;
 use crate::call::Call;
@@ -36,7 +38,7 @@ impl Position {
     }
 }
 
-/// One page of the caller's sessions; `only` is the one target that the caller may see, or asks for.
+/// One page of the caller's sessions; `only` is the one target that the caller has, or asks for.
 pub(super) async fn page(
     table: &Table,
     cx: &Call,
@@ -50,6 +52,7 @@ pub(super) async fn page(
     let mut position = request.page_token.as_deref().map(Position::from_token).transpose()?;
     let wanted = |record: &Record| {
         only.is_none_or(|name| record.run.target.name == *name)
+            && cx.owner.reaches(&record.run.target.name)
             && request.client_id.as_ref().is_none_or(|id| record.run.target.client_id == *id)
             && request.status.is_none_or(|status| record.run.log.status() == status)
     };
@@ -71,7 +74,8 @@ pub(super) async fn page(
     let more = found.len() > limit;
     found.truncate(limit);
     let next_page_token = found.last().filter(|_| more).map(|(position, _)| position.to_token());
-    let sessions = join_all(found.iter().map(|(_, record)| record.summary())).await;
+    let until = (Instant::now() + LOOK).min(cx.deadline);
+    let sessions = join_all(found.iter().map(|(_, record)| record.summary(cx, until))).await;
     Ok(SessionPage { sessions, next_page_token })
 }
 

@@ -9,10 +9,13 @@
 //! - `act`: writing to a session, steering it and stopping it
 //! - `commands`, `kill`, `history`: commands under a handle
 //! - `list`: sessions by page; `targets`: targets and how they do; `hosts`: hosts and the connections to them
+//! - `agents`, `events`, `manual`: agent platforms, the turns of their sessions, and what waits for a person
 //! - `limits`: the bounds
 
 mod act;
+mod agents;
 mod commands;
+mod events;
 mod execute;
 mod handle;
 mod history;
@@ -21,6 +24,7 @@ mod kill;
 mod launch;
 mod limits;
 mod list;
+mod manual;
 mod record;
 mod run;
 mod shelf;
@@ -36,18 +40,20 @@ use tokio_util::sync::CancellationToken;
 
 pub use limits::Limits;
 
+use crate::agent::{Agent, AgentRun, AgentSessionDetail, AgentSessionPage, ManualTask, TokenUsage};
 use crate::backend::Targets;
 use crate::call::Call;
 use crate::error::Result;
 use crate::id::{SessionId, TargetName};
-use crate::output::{Cursor, Reason, Stream};
-use crate::owner::{Access, not_found};
+use crate::output::{Cursor, Stream};
+use crate::owner::not_found;
 use crate::service::{
-    CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
-    ControlOutcome, ControlSession, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList,
-    KillCommand, KillOutcome, ListCommands, ListConnections, ListSessions, ListTargets, Read, ReadCommand,
-    ReadCommandOutput, ReadSession, RunCommand, Service, SessionPage, StartSession, Started, StopOutcome, StopSession,
-    Target, Wait, WriteOutcome, WriteSession,
+    CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, CompleteManualTask,
+    ConnectHost, Connection, ControlAgentSession, ControlOutcome, ControlSession, DescribeAgentSession,
+    DescribeManualTask, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList, KillCommand,
+    KillOutcome, ListAgentSessions, ListAgents, ListCommands, ListConnections, ListSessions, ListTargets, PlatformList,
+    Read, ReadCommand, ReadCommandOutput, ReadSession, RunCommand, Service, SessionPage, StartAgent, StartSession,
+    Started, StopOutcome, StopSession, Target, TaskCompletion, Wait, WriteOutcome, WriteSession,
 };
 use crate::task::{TaskKind, Tasks};
 use hosts::UsedHosts;
@@ -88,14 +94,14 @@ impl Registry {
     }
 
     /// Ends the server's work: nothing starts any more, every session and command gets the stop ladder, whatever they
-    /// left behind is ended too, and so are all tasks. Takes little more than the stop's grace.
+    /// left behind is ended too, and so are all tasks. What was only attached to goes on without us. Takes little more
+    /// than the stop's grace.
     pub async fn shutdown(&self) {
         let grace = self.limits.stop_grace;
         self.closing.cancel();
-        let stops = self.table.close().into_iter().map(|run| async move {
-            let mut stop = run.begin_stop(Reason::Shutdown, grace, &self.tasks);
-            run::outcome(&mut stop).await
-        });
+        let runs = self.table.close();
+        let stops = runs.iter().filter_map(|run| run.end_with_server(grace, &self.tasks));
+        let stops = stops.map(|mut stop| async move { run::outcome(&mut stop).await });
         // What was left behind by those that ended earlier gets its grace at the same time. A target that does not
         // answer must not keep the server from ending.
         let end = async { tokio::join!(join_all(stops), self.targets.shutdown(grace)) };
@@ -169,10 +175,8 @@ impl Service for Registry {
     }
 
     async fn list_sessions(&self, cx: &Call, request: ListSessions) -> Result<SessionPage> {
-        let only = match (cx.owner.access(), &request.target) {
-            (Access::Management, None) => None,
-            (_, named) => Some(cx.owner.select(named.as_ref())?),
-        };
+        let named = request.target.as_ref().or(cx.owner.only());
+        let only = named.map(|name| cx.owner.select(Some(name))).transpose()?;
         list::page(&self.table, cx, only.as_ref(), request).await
     }
 
@@ -218,5 +222,41 @@ impl Service for Registry {
 
     async fn clear_commands(&self, cx: &Call) -> Result<usize> {
         self.clear(cx)
+    }
+
+    async fn list_platforms(&self, cx: &Call) -> Result<PlatformList> {
+        Ok(self.platforms(cx))
+    }
+
+    async fn list_agent_sessions(&self, cx: &Call, request: ListAgentSessions) -> Result<AgentSessionPage> {
+        self.platform_sessions(cx, request).await
+    }
+
+    async fn describe_agent_session(&self, cx: &Call, request: DescribeAgentSession) -> Result<AgentSessionDetail> {
+        self.platform_session(cx, request).await
+    }
+
+    async fn agent_token_usage(&self, cx: &Call, request: DescribeAgentSession) -> Result<TokenUsage> {
+        self.platform_usage(cx, request).await
+    }
+
+    async fn list_agents(&self, cx: &Call, request: ListAgents) -> Result<Vec<Agent>> {
+        self.platform_agents(cx, request).await
+    }
+
+    async fn start_agent(&self, cx: &Call, request: StartAgent) -> Result<AgentRun> {
+        self.start_on_platform(cx, request).await
+    }
+
+    async fn control_agent_session(&self, cx: &Call, request: ControlAgentSession) -> Result<AgentRun> {
+        self.control_on_platform(cx, request).await
+    }
+
+    async fn describe_manual_task(&self, cx: &Call, request: DescribeManualTask) -> Result<ManualTask> {
+        self.manual_task(cx, request).await
+    }
+
+    async fn complete_manual_task(&self, cx: &Call, request: CompleteManualTask) -> Result<TaskCompletion> {
+        self.complete_task(cx, request).await
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::{Instant, timeout_at};
 
 use super::run::Run;
 use super::shelf::Kept;
@@ -87,11 +88,15 @@ impl Record {
         self.run.log.bounds(Stream::Stdout).1
     }
 
-    /// How the session is listed.
-    pub(super) async fn summary(&self) -> SessionSummary {
+    /// How the session is listed. Its target is asked until then at the longest.
+    pub(super) async fn summary(&self, cx: &Call, until: Instant) -> SessionSummary {
         let (run, log) = (&self.run, &self.run.log);
         let (output_start, output_end) = log.bounds(Stream::Stdout);
         let end = log.end();
+        let input_state = match (&end, run.session()) {
+            (None, Some(session)) => timeout_at(until, session.input_state(cx)).await.ok().flatten(),
+            _ => None,
+        };
         SessionSummary {
             session: self.id,
             target: run.target.name.clone(),
@@ -106,6 +111,7 @@ impl Record {
             output_start,
             output_end,
             native_id: run.process().facts().native_id,
+            input_state,
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::backend::{Command, Process, Session, Stopped, TargetInfo};
 use crate::error::{Error, Result};
-use crate::output::{OutputLog, Reason};
+use crate::output::{Exit, OutputLog, Reason};
 use crate::task::{TaskKind, Tasks};
 
 /// Carries out one stop to its outcome, whoever still waits for it.
@@ -19,19 +19,24 @@ const STOP: TaskKind = TaskKind("registry.stop");
 /// How much longer than its grace a stop may take before it counts as given up.
 const STOP_SLACK: Duration = Duration::from_secs(30);
 
-/// How long a target is asked what a process has left behind.
-const LOOK: Duration = Duration::from_secs(2);
+/// How long a target is asked what a process has left behind, or whether it waits for input.
+pub(super) const LOOK: Duration = Duration::from_secs(2);
 
-/// A process of either kind.
+/// What is said of a session that was attached to what ran already, when the server ends.
+const LET_GO: &str = "the server ended; the run goes on";
+
+/// A process of any kind.
 pub(super) enum Kind {
     Session(Box<dyn Session>),
+    /// A session that was attached to what ran already, so that it is not the server's to end.
+    Attached(Box<dyn Session>),
     Command(Box<dyn Command>),
 }
 
 impl Kind {
     fn process(&self) -> &dyn Process {
         match self {
-            Self::Session(session) => session.as_ref(),
+            Self::Session(session) | Self::Attached(session) => session.as_ref(),
             Self::Command(command) => command.as_ref(),
         }
     }
@@ -78,7 +83,7 @@ impl Run {
     /// The session, where it is one.
     pub(super) fn session(&self) -> Option<&dyn Session> {
         match &self.kind {
-            Kind::Session(session) => Some(session.as_ref()),
+            Kind::Session(session) | Kind::Attached(session) => Some(session.as_ref()),
             Kind::Command(_) => None,
         }
     }
@@ -123,6 +128,19 @@ impl Run {
             outcome.send_replace(Some(stopped));
         });
         level
+    }
+
+    /// The server ends. What it has started is stopped (AL05); what it was attached to is let go of, unless somebody is
+    /// stopping that already. Returns the stop, where there is one.
+    pub(super) fn end_with_server(self: &Arc<Self>, grace: Duration, tasks: &Tasks) -> Option<StopLevel> {
+        if !matches!(self.kind, Kind::Attached(_)) {
+            return Some(self.begin_stop(Reason::Shutdown, grace, tasks));
+        }
+        let stop = self.stops().under_way().cloned();
+        if stop.is_none() {
+            self.log.exited(Exit::Lost(LET_GO.to_owned()));
+        }
+        stop
     }
 
     /// The stop that is under way, or that has been confirmed before the end could come.

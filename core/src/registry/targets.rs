@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::backend::{Availability, TargetInfo, TargetStatus, Targets};
 use crate::call::{Call, after};
 use crate::error::{Error, Result};
-use crate::owner::Access;
+use crate::owner::{Access, Owner};
 use crate::service::{ListTargets, MAX_WAIT, Target};
 
 /// How often targets are asked while none is online and somebody waits. A target has no other way to tell.
@@ -19,9 +19,9 @@ pub(super) async fn list(targets: &dyn Targets, cx: &Call, request: ListTargets)
     if request.wait > MAX_WAIT {
         return Err(Error::invalid_argument(format!("wait_ms must be 0 to {}", MAX_WAIT.as_millis())));
     }
-    let infos = match (cx.owner.access(), &request.target) {
-        (Access::Management, None) => targets.list(),
-        (_, named) => vec![targets.resolve(&cx.owner.select(named.as_ref())?).await?.info],
+    let infos = match request.target.as_ref().or(cx.owner.only()) {
+        Some(name) => vec![targets.resolve(&cx.owner.select(Some(name))?).await?.info],
+        None => all(targets, &cx.owner).await,
     };
     let until = after(Instant::now(), request.wait).min(cx.deadline);
     loop {
@@ -35,6 +35,22 @@ pub(super) async fn list(targets: &dyn Targets, cx: &Call, request: ListTargets)
             () = cx.cancel.cancelled() => {}
         }
     }
+}
+
+/// All that the owner may use. Who has some targets of its own sees also those of them that no list names.
+async fn all(targets: &dyn Targets, owner: &Owner) -> Vec<TargetInfo> {
+    let mut infos = targets.list();
+    infos.retain(|info| owner.reaches(&info.name));
+    if let Access::Targets(own) = owner.access() {
+        for name in own.iter() {
+            if !infos.iter().any(|info| info.name == *name)
+                && let Ok(target) = targets.resolve(name).await
+            {
+                infos.push(target.info);
+            }
+        }
+    }
+    infos
 }
 
 async fn ask(targets: &dyn Targets, cx: &Call, info: &TargetInfo) -> Target {

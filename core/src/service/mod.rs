@@ -3,20 +3,29 @@
 //! The registry implements it, and so does whatever stands for a registry elsewhere; transports and the conformance
 //! suite know nothing else.
 //!
-//! - `session`, `command`, `host`: the requests and answers, by what they are about
+//! - `session`, `command`, `host`, `agent`: the requests and answers, by what they are about
+//! - `verb`: the verbs as data
+//! - `guarded`: lets through what the caller's role permits
 
+mod agent;
 mod command;
+mod guarded;
 mod host;
 mod session;
+mod verb;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use agent::*;
 pub use command::*;
+pub use guarded::Guarded;
 pub use host::*;
 pub use session::*;
+pub use verb::{NoVerb, Verb};
 
+use crate::agent::{Agent, AgentRun, AgentSessionDetail, AgentSessionPage, ManualTask, TokenUsage};
 use crate::backend::{TargetInfo, TargetStatus};
 use crate::call::Call;
 use crate::error::{Error, Result};
@@ -144,6 +153,63 @@ pub trait Service: Send + Sync {
     /// # Errors
     /// `failed_precondition` when there is none and no host is connected either.
     async fn clear_commands(&self, cx: &Call) -> Result<usize>;
+
+    /// The agent platforms that the caller may use. Costs no request to any of them.
+    ///
+    /// # Errors
+    /// None of its own.
+    async fn list_platforms(&self, cx: &Call) -> Result<PlatformList>;
+
+    /// One page of a platform's sessions.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a limit out of range and for a page token that was not handed out; `failed_precondition`
+    /// when no target is named and several platforms are configured; `unsupported` for a target that is no platform;
+    /// and what the platform answers, as for every verb below.
+    async fn list_agent_sessions(&self, cx: &Call, request: ListAgentSessions) -> Result<AgentSessionPage>;
+
+    /// A session of a platform with its completed turns and what waits for a person.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an id that no platform hands out (DS41); `not_found` when the platform knows it not.
+    async fn describe_agent_session(&self, cx: &Call, request: DescribeAgentSession) -> Result<AgentSessionDetail>;
+
+    /// What a session of a platform cost, turn by turn.
+    ///
+    /// # Errors
+    /// As for [`describe_agent_session`](Self::describe_agent_session).
+    async fn agent_token_usage(&self, cx: &Call, request: DescribeAgentSession) -> Result<TokenUsage>;
+
+    /// The agents of a platform that can be started.
+    ///
+    /// # Errors
+    /// None of its own.
+    async fn list_agents(&self, cx: &Call, request: ListAgents) -> Result<Vec<Agent>>;
+
+    /// Starts an agent. The session is the platform's: nothing here follows it, and the server's end leaves it alone.
+    ///
+    /// # Errors
+    /// `not_found` for an agent that is not there; `invalid_argument` for inputs that the platform refuses.
+    async fn start_agent(&self, cx: &Call, request: StartAgent) -> Result<AgentRun>;
+
+    /// Cancels, pauses or resumes a session of a platform.
+    ///
+    /// # Errors
+    /// `not_found`; `unsupported` when the platform has no such action; `failed_precondition` when it is over.
+    async fn control_agent_session(&self, cx: &Call, request: ControlAgentSession) -> Result<AgentRun>;
+
+    /// Something that waits for a person.
+    ///
+    /// # Errors
+    /// `not_found`; `unsupported` when the platform has no such things.
+    async fn describe_manual_task(&self, cx: &Call, request: DescribeManualTask) -> Result<ManualTask>;
+
+    /// Completes something that waits for a person; without confirmation, says what that would do.
+    ///
+    /// # Errors
+    /// `not_found`; `failed_precondition` when it waits no more, or has no button for the finish state;
+    /// `unsupported` when its view cannot be completed from here.
+    async fn complete_manual_task(&self, cx: &Call, request: CompleteManualTask) -> Result<TaskCompletion>;
 }
 
 /// The longest [`Wait::time`] (SR10).

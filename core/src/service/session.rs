@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use super::Wait;
+use crate::backend::InputState;
 use crate::id::{NativeId, SessionId, TargetName};
 use crate::keys::Key;
 use crate::output::{Cursor, End, Slice, Status};
@@ -231,4 +232,6 @@ pub struct SessionSummary {
     pub descendants: usize,
     /// The backend's own name for it.
     pub native_id: Option<NativeId>,
+    /// Whether it seems to wait for somebody's input, where that can be told while it runs.
+    pub input_state: Option<InputState>,
 }

@@ -9,16 +9,21 @@
     reason = "a test stops at the first surprise, and its tasks end with it"
 )]
 
+mod agents;
 mod command_output;
 mod commands;
+mod events;
 mod faults;
 mod handles;
 mod history;
 mod hosts;
 mod kills;
 mod log;
+mod manual;
 mod misbehaviour;
 mod mute;
 mod registry;
 mod rig;
+mod roles;
+mod runs;
 mod waits;
