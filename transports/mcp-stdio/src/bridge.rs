@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use sessiond_bootstrap::{Args, Bootstrap, end_on_signals};
-use sessiond_core::{Call, ListTargets, Service, Target, Tasks};
+use sessiond_core::{Call, ErrorKind, ListTargets, Service, Target, Tasks};
 use sessiond_grpc::client::{GrpcClient, own_address};
 use sessiond_mcp::{Answer, Family, Handler};
 use tokio::time::Instant;
@@ -20,10 +20,9 @@ use crate::call;
 use crate::cli::Upstream;
 use crate::greeting::greet;
 use crate::serve::{TASKS_END, owner, style};
-use crate::tools::families;
 use crate::upstream::{self, FileLimit};
 
-/// How long the upstream may take to say whether it has hosts.
+/// How long the upstream may take to say whether it has hosts and agent platforms.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A way to an upstream.
@@ -46,9 +45,9 @@ impl Bridge {
     pub(crate) async fn serve(&self, bootstrap: Bootstrap) -> Result<ExitCode> {
         let tasks = Tasks::new();
         let ending = end_on_signals(&tasks).context("listening for signals")?;
-        let client = self.client(&ending).await?;
+        let client = self.client(&bootstrap, &ending).await?;
         let ssh = &bootstrap.configuration.ssh;
-        let families = families(ssh.enabled && ssh.any_host || has_hosts(&client).await);
+        let families = families(&client, ssh.enabled && ssh.any_host).await;
         tracing::info!(version = env!("CARGO_PKG_VERSION"), "bridging stdin and stdout");
         greet();
         let handler = Handler::new(Arc::new(client), owner(), &families, style(&bootstrap));
@@ -71,8 +70,8 @@ impl Bridge {
     ) -> Result<ExitCode> {
         let tasks = Tasks::new();
         let ending = end_on_signals(&tasks).context("listening for signals")?;
-        let client = self.client(&ending).await?;
-        // Whoever names a tool of hosts is told by the upstream where there are none.
+        let client = self.client(&bootstrap, &ending).await?;
+        // Whoever names a tool of hosts or platforms is told by the upstream where there are none.
         let handler = Handler::new(Arc::new(client), owner(), &Family::ALL, style(&bootstrap));
         let cx = Call { cancel: ending, ..Call::new(owner()) };
         let answer = handler.call(&tool, arguments, &cx).await.unwrap_or_else(Answer::from);
@@ -84,9 +83,9 @@ impl Bridge {
     ///
     /// # Errors
     /// The upstream does not answer, or none runs and none is installed.
-    pub(crate) async fn targets(&self, cx: &Call) -> Result<Option<Vec<Target>>> {
+    pub(crate) async fn targets(&self, bootstrap: &Bootstrap, cx: &Call) -> Result<Option<Vec<Target>>> {
         let client = match &self.upstream {
-            Upstream::At(address) => Some(GrpcClient::lazy(address)?),
+            Upstream::At(address) => Some(upstream::at(address, bootstrap).await?),
             Upstream::Auto => upstream::found().await?,
         };
         match client {
@@ -104,9 +103,9 @@ impl Bridge {
     }
 
     /// A named upstream is connected with the first call, so that it may come later than its bridges.
-    async fn client(&self, ending: &CancellationToken) -> Result<GrpcClient> {
+    async fn client(&self, bootstrap: &Bootstrap, ending: &CancellationToken) -> Result<GrpcClient> {
         match &self.upstream {
-            Upstream::At(address) => Ok(GrpcClient::lazy(address)?),
+            Upstream::At(address) => upstream::at(address, bootstrap).await,
             Upstream::Auto => match upstream::found().await? {
                 Some(client) => Ok(client),
                 None => upstream::started(&self.common, self.limit, ending).await,
@@ -115,15 +114,25 @@ impl Bridge {
     }
 }
 
-/// Whether the upstream has hosts, whose tools are worth listing. One that does not answer may come yet, and is served
-/// without them.
-async fn has_hosts(client: &GrpcClient) -> bool {
+/// The tools that are worth listing: those of hosts and of agent platforms where the upstream has some. One that does
+/// not answer may come yet, and is served without them.
+async fn families(client: &GrpcClient, any_host: bool) -> Vec<Family> {
+    let (hosts, platforms) = has_some(client).await.unwrap_or_else(|error| {
+        tracing::warn!("calls will be unavailable until the upstream answers: {error}");
+        (false, false)
+    });
+    Family::present([(Family::Ssh, any_host || hosts), (Family::Agent, platforms)])
+}
+
+/// Whether the upstream has hosts, and whether it has agent platforms.
+async fn has_some(client: &GrpcClient) -> sessiond_core::Result<(bool, bool)> {
     let cx = Call { deadline: Instant::now() + PATIENCE, ..GrpcClient::call() };
-    match client.list_hosts(&cx).await {
-        Ok(hosts) => !hosts.hosts.is_empty(),
-        Err(error) => {
-            tracing::warn!("calls will be unavailable until the upstream answers: {error}");
-            false
-        }
-    }
+    let hosts = client.list_hosts(&cx).await?.hosts;
+    let platforms = match client.list_platforms(&cx).await {
+        Ok(list) => list.platforms,
+        // One that is older than platforms are.
+        Err(error) if error.kind() == ErrorKind::Unsupported => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    Ok((!hosts.is_empty(), !platforms.is_empty()))
 }

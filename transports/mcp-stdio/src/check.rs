@@ -40,7 +40,7 @@ async fn report(bootstrap: &Bootstrap, bridge: Option<&Bridge>) -> (String, usiz
     let mut text = configuration(bootstrap);
     text.push('\n');
     let targets = match bridge {
-        Some(bridge) => bridge.targets(&cx()).await,
+        Some(bridge) => bridge.targets(bootstrap, &cx()).await,
         None => targets(bootstrap).await.map(Some).map_err(anyhow::Error::from),
     };
     if let Some(bridge) = bridge {

@@ -35,7 +35,7 @@ The server ends when stdin does, or on SIGTERM, SIGINT or SIGHUP, and takes with
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Args,
-    /// Work in the sessions of a running sessiond-grpc, which outlive this process: unix:PATH, http://IP:PORT, or auto for
+    /// Work in the sessions of a running sessiond-grpc, which outlive this process: unix:PATH, http://IP:PORT, https://HOST:PORT, or auto for
     /// the user's own, which is started where none runs [default: $SESSIOND_CONNECT, else sessions of this process]
     #[arg(long, global = true, value_name = "ADDRESS")]
     connect: Option<Upstream>,

@@ -6,10 +6,9 @@ use std::time::Duration;
 use anyhow::Context;
 use sessiond_bootstrap::{Assembly, Bootstrap, TextStyle, end_on_signals};
 use sessiond_core::{Owner, Tasks};
-use sessiond_mcp::Handler;
+use sessiond_mcp::{Family, Handler};
 
 use crate::greeting::greet;
-use crate::tools::families;
 
 /// How long the tasks of this binary may take to end; they have nothing to finish.
 pub(crate) const TASKS_END: Duration = Duration::from_secs(1);
@@ -36,7 +35,8 @@ pub(crate) async fn serve(bootstrap: Bootstrap) -> anyhow::Result<ExitCode> {
 /// The tools, for the one caller that this binary has: whoever holds the other end of its pipes. They run it, so they
 /// reach all that it reaches.
 pub(crate) fn handler(bootstrap: &Bootstrap, assembly: &Assembly) -> Handler {
-    Handler::new(assembly.registry.clone(), owner(), &families(assembly.has_hosts), style(bootstrap))
+    let families = Family::present([(Family::Ssh, assembly.has_hosts), (Family::Agent, assembly.has_platforms)]);
+    Handler::new(assembly.registry.clone(), owner(), &families, style(bootstrap))
 }
 
 /// How results are put into words.

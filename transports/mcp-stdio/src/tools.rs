@@ -34,11 +34,6 @@ pub(crate) async fn print(form: Form) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a client is served: the tools of hosts only where there are some (AL02).
-pub(crate) fn families(has_hosts: bool) -> Vec<Family> {
-    if has_hosts { Family::ALL.to_vec() } else { vec![Family::Session] }
-}
-
 /// The result of `tools/list` where there is every kind of target, asked as a client asks.
 async fn listed() -> anyhow::Result<Value> {
     let registry = Registry::new(Arc::new(FixedTargets::new(Vec::new())), Limits::default());
@@ -103,8 +98,8 @@ fn listing(tools: &[ToolRow]) -> String {
         text.push('\n');
     }
     text.push_str(
-        "? marks what may be left out. Clients see the ssh_ tools where there is an SSH host. tools --json shows the schemas, \
-         call TOOL JSON calls one.\n",
+        "? marks what may be left out. Clients see the ssh_ tools where there is an SSH host, and those from get_sessions \
+         on where there is an agent platform. tools --json shows the schemas, call TOOL JSON calls one.\n",
     );
     text
 }

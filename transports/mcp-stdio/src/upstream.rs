@@ -1,4 +1,4 @@
-//! Finding the user's `sessiond-grpc`, or starting one that outlives this process.
+//! Reaching a `sessiond-grpc`: one that is named, the user's own, or one that is started here and outlives this process.
 
 use std::fs::File;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -8,13 +8,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use sessiond_bootstrap::Args;
-use sessiond_core::ErrorKind;
-use sessiond_grpc::client::{GrpcClient, address_of_user, own_address, uid};
+use sessiond_bootstrap::{Args, Bootstrap};
+use sessiond_core::{ErrorKind, Tasks};
+use sessiond_grpc::client::{Credentials, GrpcClient, address_of_user, own_address, uid};
 use sessiond_grpc::{Address, make_directory};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
+
+/// How long what has printed a key may take to end.
+const TASKS_END: Duration = Duration::from_secs(1);
 
 /// The server's program.
 const PROGRAM: &str = "sessiond-grpc";
@@ -47,6 +50,25 @@ impl FileLimit {
         let _ = setrlimit(Resource::Nofile, raised);
         done
     }
+}
+
+/// The server that listens here, connected with the first call, so that it may come later than its bridges. On a network
+/// each call proves who we are, as the configuration has it.
+///
+/// # Errors
+/// What proves who we are cannot be had, or would go through a network in the clear.
+pub(crate) async fn at(address: &Address, bootstrap: &Bootstrap) -> Result<GrpcClient> {
+    let credentials = match address {
+        Address::Unix(_) => Credentials::none(),
+        Address::Tcp(_) | Address::Tls(_) => {
+            let tasks = Tasks::new();
+            let connect = bootstrap.connect(&tasks).await;
+            tasks.shutdown(TASKS_END).await;
+            let connect = connect.context("[connect] of the configuration")?;
+            Credentials::of(connect.key(), connect.tls.authorities(), connect.tls.certificate())?
+        }
+    };
+    Ok(GrpcClient::lazy(address, &credentials)?)
 }
 
 /// The user's server; `None` where nobody answers.

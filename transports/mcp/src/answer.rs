@@ -7,6 +7,10 @@ use sessiond_core::{Error, Fired};
 pub const META_ERROR: &str = "sessiond/error";
 /// Where the condition that ended a wait stands in [`Answer::meta`] (EX01).
 pub const META_FIRED: &str = "sessiond/fired";
+/// Where a description says how many of its oldest events it leaves out (DS45), in [`Answer::meta`].
+pub const META_DROPPED_EVENTS: &str = "sessiond/dropped_events";
+/// Where a description says what its platform speaks, in [`Answer::meta`].
+pub const META_DIALECT: &str = "sessiond/dialect";
 
 /// The answer to one call of a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +21,7 @@ pub struct Answer {
     pub text: String,
     /// Whether the call failed, or the command that it ran did.
     pub is_error: bool,
-    /// Facts beside the result: [`META_ERROR`], [`META_FIRED`].
+    /// Facts beside the result: [`META_ERROR`], [`META_FIRED`], [`META_DROPPED_EVENTS`], [`META_DIALECT`].
     pub meta: Map<String, Value>,
 }
 

@@ -3,13 +3,14 @@
 //! Everything that can be wrong with an argument alone is found here, before anything acts; each refusal names the
 //! argument, what it is, and what it must be. A string's content is not repeated: it might be a secret.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Number, Value};
-use sessiond_core::{Error, Result, shown};
+use sessiond_core::{Error, Json, Result, shown};
 
 use crate::nearest::nearest;
 use crate::schema::{Field, Kind, Need, Object, seconds};
+use crate::time::parse_rfc3339;
 
 /// Arguments that have passed the check.
 #[derive(Debug, Default)]
@@ -75,6 +76,25 @@ impl Args {
     pub(crate) fn text_map(&mut self, name: &str) -> Vec<(String, String)> {
         let pairs = self.object(name).unwrap_or_default().0;
         pairs.into_iter().filter_map(|(key, value)| Some((key, into_text(value)?))).collect()
+    }
+
+    /// Takes a JSON value, as compact text.
+    pub(crate) fn json(&mut self, name: &str) -> Option<Json> {
+        self.0.remove(name).map(|value| Json::from_checked(value.to_string()))
+    }
+
+    /// Takes a time.
+    ///
+    /// # Errors
+    /// `invalid_argument` for what is no time of RFC 3339.
+    pub(crate) fn time(&mut self, name: &str) -> Result<Option<SystemTime>> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        parse_rfc3339(&text).map(Some).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "{name} is no time of RFC 3339: write it with its offset, such as 2026-11-30T15:00:00Z or \
+                 2026-11-30T16:00:00+01:00"
+            ))
+        })
     }
 
     /// Whether it was given.
@@ -159,6 +179,7 @@ fn check_value(path: &dyn std::fmt::Display, value: &mut Value, kind: Kind) -> R
             items.try_for_each(|(place, item)| check_value(&format_args!("{path}[{place}]"), item, *of))
         }
         (Kind::Object(object), Value::Object(map)) => check_object(&format!("{path}."), map, object),
+        (Kind::AnyObject, Value::Object(_)) | (Kind::Any, _) => Ok(()),
         (Kind::NullByDefault(kind), _) => check_value(path, value, *kind),
         _ => refuse(value),
     }
@@ -236,7 +257,8 @@ fn refused(path: &dyn std::fmt::Display, value: &Value, kind: Kind) -> Error {
         Kind::Boolean { .. } => "true or false".to_owned(),
         Kind::TextMap => "an object of strings".to_owned(),
         Kind::List { .. } | Kind::Many(_) => "a list".to_owned(),
-        Kind::Object(_) => "an object".to_owned(),
+        Kind::Object(_) | Kind::AnyObject => "an object".to_owned(),
+        Kind::Any => "a JSON value".to_owned(),
         Kind::OrNull(kind) | Kind::NullByDefault(kind) => return refused(path, value, *kind),
     };
     Error::invalid_argument(format!("{path} is {is}: it must be {must}"))

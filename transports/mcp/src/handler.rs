@@ -11,13 +11,15 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
-use sessiond_core::{Access, Call, Owner, Result, Service, shown};
+use sessiond_core::{Call, Owner, Result, Service, Verb, shown};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 
 use crate::answer::{Answer, TextStyle};
 use crate::contract::{Family, Tool};
 use crate::log::Called;
+use crate::observer::Observer;
 use crate::owners::{Owners, Proof};
 use crate::progress::{Reporter, accompany};
 use crate::schema::Side;
@@ -27,23 +29,22 @@ use crate::wire::Flight;
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// What it is told besides where there are hosts.
 const INSTRUCTIONS_FOR_HOSTS: &str = include_str!("instructions_hosts.md");
+/// What it is told besides where there are agent platforms.
+const INSTRUCTIONS_FOR_AGENTS: &str = include_str!("instructions_agents.md");
 
 /// What a client can ask for.
 const METHODS: &str = "there are tools/list, tools/call, ping, initialize and server/discover";
 
-/// Answers MCP requests out of a [`Service`], in both eras of the protocol. A clone is the same handler.
+/// Answers MCP requests out of a [`Service`], in both eras of the protocol. A clone is the same handler, and cheap: a
+/// transport without connections makes one for each request.
 #[derive(Clone)]
 pub struct Handler {
     shared: Arc<Shared>,
-    connection: Option<Connection>,
-}
-
-/// The connection that a handler answers on.
-#[derive(Clone)]
-struct Connection {
-    /// Fires when it has no caller any more.
+    observer: Option<Arc<dyn Observer>>,
+    /// Fires when whoever calls is about to be gone.
     closing: CancellationToken,
-    flight: Flight,
+    /// What is under way on the connection, where there is one.
+    flight: Option<Flight>,
 }
 
 struct Shared {
@@ -53,10 +54,16 @@ struct Shared {
     style: TextStyle,
     /// What the server says of itself.
     info: ServerConfig,
-    /// The tools for owners who reach every target, once one has asked.
-    management: OnceLock<Vec<Listed>>,
-    /// The tools for owners who reach one target (SR02), likewise.
-    scoped: OnceLock<Vec<Listed>>,
+    /// The tools for owners whose calls name their target, once one has asked.
+    naming: OnceLock<Vec<Item>>,
+    /// The tools for owners who have one target (SR02), likewise.
+    scoped: OnceLock<Vec<Item>>,
+}
+
+/// A tool as it is listed, for whoever may use its verb.
+struct Item {
+    verb: Verb,
+    tool: Listed,
 }
 
 impl Handler {
@@ -65,18 +72,27 @@ impl Handler {
     /// A list is made when it is first asked for: most servers meet owners of one kind only, and a list takes a good
     /// part of what there is to do before the first answer.
     pub fn new(service: Arc<dyn Service>, owners: impl Owners, families: &[Family], style: TextStyle) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                service,
-                owners: Box::new(owners),
-                families: families.to_vec(),
-                style,
-                info: info(families),
-                management: OnceLock::new(),
-                scoped: OnceLock::new(),
-            }),
-            connection: None,
-        }
+        let shared = Shared {
+            service,
+            owners: Box::new(owners),
+            families: families.to_vec(),
+            style,
+            info: info(families),
+            naming: OnceLock::new(),
+            scoped: OnceLock::new(),
+        };
+        Self { shared: Arc::new(shared), observer: None, closing: CancellationToken::new(), flight: None }
+    }
+
+    /// The same handler, whose calls are watched.
+    pub fn observed(self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// The same handler, whose calls are taken back when the token fires: a call that waits or runs something then
+    /// answers with what there is, as if its caller had cancelled it. For a server that ends.
+    pub fn until(self, closing: CancellationToken) -> Self {
+        Self { closing, ..self }
     }
 
     /// Calls a tool without any transport. A tool that fails answers with an error; so does one that is misused.
@@ -88,17 +104,17 @@ impl Handler {
         Ok(self.run(tool, arguments, cx, self.shared.style).await)
     }
 
-    /// Calls a tool, and logs that.
+    /// Calls a tool, and tells the log and who watches.
     async fn run(&self, tool: &Tool, arguments: Map<String, Value>, cx: &Call, style: TextStyle) -> Answer {
         let called = Called::new(tool.name, &arguments);
         let answer = tool.call(&*self.shared.service, cx, arguments, style).await;
-        called.answered(&answer);
+        called.answered(&answer, self.observer.as_deref());
         answer
     }
 
     /// The same handler for one connection, whose calls are taken back when the token fires.
     pub(crate) fn on(&self, closing: CancellationToken, flight: Flight) -> Self {
-        Self { shared: self.shared.clone(), connection: Some(Connection { closing, flight }) }
+        Self { flight: Some(flight), ..self.clone() }.until(closing)
     }
 
     /// Answers a call once there is room for the answer, so that whoever asks without reading fills no memory.
@@ -107,11 +123,11 @@ impl Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
-        let connection = self.connection.as_ref();
-        let connection = connection.map(|it| (it.flight.call(context.id.clone()), &it.closing));
+        let in_flight = self.flight.as_ref().map(|flight| flight.call(context.id.clone()));
         let tool = Tool::find(&request.name, &self.shared.families)
             .map_err(|error| ErrorData::invalid_params(error.message().to_owned(), None))?;
         let style = self.style(&context);
+        let span = self.span(tool, &context);
         let reporter = context.meta.get_progress_token().map(|token| Reporter::new(context.peer.clone(), token));
         let cx = Call {
             owner: self.owner(&context)?,
@@ -120,16 +136,25 @@ impl Handler {
             cancel: context.ct,
             progress: reporter.as_ref().map(Reporter::progress),
         };
-        let mut call = pin!(self.run(tool, request.arguments.unwrap_or_default(), &cx, style));
-        let Some((in_flight, closing)) = connection else {
-            return Ok(accompany(call.as_mut(), reporter, &CancellationToken::new(), &cx.cancel).await);
-        };
-        if !in_flight.room(&cx.cancel, closing).await {
+        let call = pin!(self.run(tool, request.arguments.unwrap_or_default(), &cx, style).instrument(span));
+        if let Some(in_flight) = &in_flight
+            && !in_flight.room(&cx.cancel, &self.closing).await
+        {
             return Err(ErrorData::internal_error("the connection ends: this call was not begun", None));
         }
-        let answer = accompany(call, reporter, closing, &cx.cancel).await;
-        in_flight.answered(answer.weight());
+        let answer = accompany(call, reporter, &self.closing, &cx.cancel).await;
+        if let Some(in_flight) = &in_flight {
+            in_flight.answered(answer.weight());
+        }
         Ok(answer)
+    }
+
+    /// The span that a call runs in; none where nobody watches.
+    fn span(&self, tool: &Tool, context: &RequestContext<RoleServer>) -> Span {
+        let made = |observer: &Arc<dyn Observer>| {
+            observer.span(tool.name, &Proof::new(&context.extensions), context.meta.get_traceparent())
+        };
+        self.observer.as_ref().map_or_else(Span::none, made)
     }
 
     fn owner(&self, context: &RequestContext<RoleServer>) -> Result<Owner, ErrorData> {
@@ -155,12 +180,15 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let (list, side) = match self.owner(&context)?.access() {
-            Access::Management => (&self.shared.management, Side::ManagementInput),
-            Access::Target(_) => (&self.shared.scoped, Side::ScopedInput),
+        let owner = self.owner(&context)?;
+        let (list, side) = match owner.only() {
+            None => (&self.shared.naming, Side::ManagementInput),
+            Some(_) => (&self.shared.scoped, Side::ScopedInput),
         };
-        let tools = || Tool::all(&self.shared.families).map(|tool| listed(tool, side)).collect();
-        let list = ListToolsResult::with_all_items(list.get_or_init(tools).clone());
+        let item = |tool: &Tool| Item { verb: tool.verb, tool: listed(tool, side) };
+        let all = list.get_or_init(|| Tool::all(&self.shared.families).map(item).collect());
+        let permitted = all.iter().filter(|item| owner.may(item.verb)).map(|item| item.tool.clone());
+        let list = ListToolsResult::with_all_items(permitted.collect());
         Ok(list.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -211,6 +239,9 @@ fn info(families: &[Family]) -> ServerConfig {
     let mut instructions = INSTRUCTIONS.to_owned();
     if families.contains(&Family::Ssh) {
         instructions.push_str(INSTRUCTIONS_FOR_HOSTS);
+    }
+    if families.contains(&Family::Agent) {
+        instructions.push_str(INSTRUCTIONS_FOR_AGENTS);
     }
     let server = Implementation::new("sessiond", env!("CARGO_PKG_VERSION")).with_title("sessiond");
     ServerConfig::new(ServerCapabilities::builder().enable_tools().build())

@@ -13,7 +13,7 @@
 //! - `contract`: the tool table; one file per published family, one below it per tool
 //! - `schema`: field tables, from which both the JSON schemas and the checks derive
 //! - `answer`, `render`, `time`: what comes back
-//! - `owners`: the seam through which a transport says who asks
+//! - `owners`: the seam through which a transport says who asks; `observer`: the one through which it watches
 //! - `serve`: one connection over a reader and a writer; `wire`: its lines, its queue of answers
 //! - `log`: what is said of a call to whoever runs the server
 
@@ -23,6 +23,7 @@ mod contract;
 mod handler;
 mod log;
 mod nearest;
+mod observer;
 mod owners;
 mod progress;
 mod render;
@@ -31,8 +32,9 @@ mod serve;
 mod time;
 mod wire;
 
-pub use answer::{Answer, META_ERROR, META_FIRED, TextStyle};
+pub use answer::{Answer, META_DIALECT, META_DROPPED_EVENTS, META_ERROR, META_FIRED, TextStyle};
 pub use contract::{Family, InputRow, ToolRow, tool_table};
 pub use handler::Handler;
+pub use observer::Observer;
 pub use owners::{Owners, Proof};
 pub use serve::{serve, serve_stdio};

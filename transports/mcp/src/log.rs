@@ -1,9 +1,11 @@
 //! What the log says of calls: which tool, how it went, how long it took. Never arguments, never output.
 
 use serde_json::{Map, Value};
+use sessiond_core::ErrorKind;
 use tokio::time::Instant;
 
 use crate::answer::{Answer, META_ERROR};
+use crate::observer::Observer;
 
 /// A call that is to be logged.
 pub(crate) struct Called {
@@ -20,11 +22,14 @@ impl Called {
         Self { tool, began: Instant::now(), stops: stops.map(str::to_owned) }
     }
 
-    /// Logs how it went, and the start or the stop of a session that came of it.
-    pub(crate) fn answered(self, answer: &Answer) {
+    /// Logs how it went, and the start or the stop of a session that came of it; tells who watches.
+    pub(crate) fn answered(self, answer: &Answer, observer: Option<&dyn Observer>) {
         // The clock is looked at only where somebody wants to know.
         let milliseconds = || self.began.elapsed().as_millis() as u64;
         tracing::debug!(tool = self.tool, outcome = outcome(answer), milliseconds = milliseconds(), "called");
+        if let Some(observer) = observer {
+            observer.answered(self.tool, outcome(answer), self.began.elapsed());
+        }
         let Some(result) = &answer.structured else { return };
         let text = |name| result.get(name).and_then(Value::as_str).unwrap_or_default();
         if self.tool == "session_start" {
@@ -36,7 +41,8 @@ impl Called {
 }
 
 /// The kind of an error, or in a word what came.
-fn outcome(answer: &Answer) -> &str {
-    let kind = answer.meta.get(META_ERROR).and_then(Value::as_str);
+fn outcome(answer: &Answer) -> &'static str {
+    let named = answer.meta.get(META_ERROR).and_then(Value::as_str);
+    let kind = ErrorKind::ALL.into_iter().map(ErrorKind::as_str).find(|kind| Some(*kind) == named);
     kind.unwrap_or(if answer.is_error { "failed" } else { "ok" })
 }

@@ -1,7 +1,7 @@
 //! Turns typed answers into structured content and text. Bytes become text here and nowhere else.
 
 use serde_json::{Map, Value};
-use sessiond_core::{End, Fired, Read, Wait, decode};
+use sessiond_core::{End, Fired, PlatformId, Read, Wait, decode};
 
 use crate::answer::{Answer, TextStyle};
 
@@ -154,6 +154,11 @@ pub(crate) fn beginning(command: &str) -> String {
 pub(crate) fn one_line(text: &str) -> String {
     const MAX: usize = 80;
     text.chars().take(MAX).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+/// An id that others hand out, on one line. It is told whole, as far as any id is that can be given back.
+pub(crate) fn identifier(id: &str) -> String {
+    id.chars().take(PlatformId::MAX_LEN).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// What is said of processes that a command has left behind (SF04).

@@ -78,9 +78,13 @@ pub(crate) enum Kind {
     Many(&'static Kind),
     /// A nested object.
     Object(&'static Object),
+    /// An object of whatever properties: it is somebody else's to judge.
+    AnyObject,
+    /// Any JSON value but null, which is the same as leaving it out.
+    Any,
     /// The kind, or null: results only.
     OrNull(&'static Kind),
-    /// The kind, or null, which is what leaving it out means: inputs that are published so.
+    /// The kind, or null, which is what leaving it out means: what is published so.
     NullByDefault(&'static Kind),
 }
 
@@ -151,6 +155,10 @@ impl Kind {
             ]),
             Self::Many(of) => object([("type", Some(json!("array"))), ("items", Some(Value::Object(of.schema(side))))]),
             Self::Object(object) => object.schema(side),
+            Self::AnyObject => {
+                object([("type", Some(json!("object"))), ("additionalProperties", Some(Value::Bool(true)))])
+            }
+            Self::Any => object([("type", Some(json!(["object", "array", "string", "number", "boolean"])))]),
             Self::OrNull(kind) => {
                 let mut schema = kind.schema(side);
                 schema.entry("type").and_modify(|name| *name = json!(["null", *name]));

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use sessiond_core::{AgentSessionDetail, ManualTask};
 
-use crate::support::{Server, on_local, refusal};
+use crate::support::{Server, placed, refusal};
 
 /// A call about a session.
 fn about_session(tool: &'static str, rest: Value) -> (&'static str, Value) {
@@ -242,14 +243,27 @@ fn odd_values() -> Vec<Value> {
 
 #[tokio::test(start_paused = true)]
 async fn no_argument_makes_the_server_panic() {
-    let mut server = Server::new();
+    let mut server = Server::with_all();
     let client = server.client().await;
     let session = client.start("cat").await;
+    server.flow.put_session(AgentSessionDetail {
+        session_id: "s1".to_owned(),
+        status: "RUNNING".to_owned(),
+        ..AgentSessionDetail::default()
+    });
+    server.flow.put_task(ManualTask { work_item_id: "w1".to_owned(), pending: true, ..ManualTask::default() });
     let base = |tool: &str| match tool {
         "execute_command" | "session_start" => json!({"command": "true"}),
         "session_read" | "session_stop" => json!({"session_id": session}),
         "session_write" => json!({"session_id": session, "input": "x"}),
         "session_control" => json!({"session_id": session, "action": "interrupt"}),
+        "ssh_cmd_run" => json!({"command": "true", "host_name": "local"}),
+        "ssh_cmd_check_status" | "ssh_cmd_output" | "ssh_cmd_kill" => json!({"handle_id": 1}),
+        "describe_session" | "describe_session_token_usage" => json!({"session_id": "s1"}),
+        "start_agent" => json!({"agent": "echo"}),
+        "control_session" => json!({"session_id": "s1", "action": "resume"}),
+        "describe_manual_task" => json!({"work_item_id": "w1"}),
+        "complete_manual_task" => json!({"work_item_id": "w1", "finish_state": "success"}),
         _ => json!({}),
     };
     for tool in &client.tools {
@@ -259,7 +273,7 @@ async fn no_argument_makes_the_server_panic() {
                 let mut arguments = base(&tool.name);
                 arguments[name] = value.clone();
                 // The client checks each answer: a result that fits its schema, or an error with its kind.
-                let reply = client.try_call(&tool.name, on_local(arguments)).await;
+                let reply = client.try_call(&tool.name, placed(&tool.name, arguments)).await;
                 let reply = reply.unwrap_or_else(|error| panic!("{} {name} {value}: {error}", tool.name));
                 assert_ne!(reply.meta["sessiond/error"], "internal", "{} {name} {value}", tool.name);
             }

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use serde_json::json;
 use sessiond_core::{
-    Call, CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
-    ControlOutcome, ControlSession, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList,
-    KillCommand, KillOutcome, ListCommands, ListConnections, ListSessions, ListTargets, Read, ReadCommand,
-    ReadCommandOutput, ReadSession, Registry, Result, RunCommand, Service, SessionPage, StartSession, Started,
-    StopOutcome, StopSession, Target, WriteOutcome, WriteSession,
+    Agent, AgentRun, AgentSessionDetail, AgentSessionPage, Call, CheckCommand, CommandInfo, CommandLines,
+    CommandResult, CommandRun, CommandSummary, CompleteManualTask, ConnectHost, Connection, ControlAgentSession,
+    ControlOutcome, ControlSession, DescribeAgentSession, DescribeManualTask, DisconnectHost, ExecuteCommand,
+    HostConnected, HostDisconnected, HostList, KillCommand, KillOutcome, ListAgentSessions, ListAgents, ListCommands,
+    ListConnections, ListSessions, ListTargets, ManualTask, PlatformList, Read, ReadCommand, ReadCommandOutput,
+    ReadSession, Registry, Result, RunCommand, Service, SessionPage, StartAgent, StartSession, Started, StopOutcome,
+    StopSession, Target, TaskCompletion, TokenUsage, WriteOutcome, WriteSession,
 };
 use sessiond_mcp::{Family, Handler, TextStyle};
 use tokio::io::split;
@@ -111,6 +113,42 @@ impl Service for Double {
 
     async fn clear_commands(&self, cx: &Call) -> Result<usize> {
         self.registry.clear_commands(cx).await
+    }
+
+    async fn list_platforms(&self, cx: &Call) -> Result<PlatformList> {
+        self.registry.list_platforms(cx).await
+    }
+
+    async fn list_agent_sessions(&self, cx: &Call, request: ListAgentSessions) -> Result<AgentSessionPage> {
+        self.registry.list_agent_sessions(cx, request).await
+    }
+
+    async fn describe_agent_session(&self, cx: &Call, request: DescribeAgentSession) -> Result<AgentSessionDetail> {
+        self.registry.describe_agent_session(cx, request).await
+    }
+
+    async fn agent_token_usage(&self, cx: &Call, request: DescribeAgentSession) -> Result<TokenUsage> {
+        self.registry.agent_token_usage(cx, request).await
+    }
+
+    async fn list_agents(&self, cx: &Call, request: ListAgents) -> Result<Vec<Agent>> {
+        self.registry.list_agents(cx, request).await
+    }
+
+    async fn start_agent(&self, cx: &Call, request: StartAgent) -> Result<AgentRun> {
+        self.registry.start_agent(cx, request).await
+    }
+
+    async fn control_agent_session(&self, cx: &Call, request: ControlAgentSession) -> Result<AgentRun> {
+        self.registry.control_agent_session(cx, request).await
+    }
+
+    async fn describe_manual_task(&self, cx: &Call, request: DescribeManualTask) -> Result<ManualTask> {
+        self.registry.describe_manual_task(cx, request).await
+    }
+
+    async fn complete_manual_task(&self, cx: &Call, request: CompleteManualTask) -> Result<TaskCompletion> {
+        self.registry.complete_manual_task(cx, request).await
     }
 }
 

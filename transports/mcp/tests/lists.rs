@@ -66,8 +66,19 @@ async fn of_the_tools_of_hosts_one_differs_under_scoped_access() {
 }
 
 #[tokio::test]
+async fn where_there_is_a_platform_its_tools_are_listed_too_and_are_the_same_for_everybody() {
+    let without = values(&Server::with_hosts().client().await.tools);
+    let with_all = values(&Server::with_all().client().await.tools);
+    let management = added(&with_all, &without);
+    insta::assert_json_snapshot!("tools_of_agents", management);
+    let owner = Owner::scoped("device", target("local"));
+    let scoped = values(&Server::with_all().client_of(owner, TextStyle::Short, Era::legacy()).await.tools);
+    assert_eq!(scoped.get(without.len()..), Some(management.as_slice()));
+}
+
+#[tokio::test]
 async fn the_list_is_small() {
-    for (mut server, most) in [(Server::new(), 30), (Server::with_hosts(), 90)] {
+    for (mut server, most) in [(Server::new(), 30), (Server::with_all(), 90)] {
         let tools = server.client().await.tools;
         let size = serde_json::to_string(&tools).unwrap().len();
         assert!(size <= most * 1024, "{size} bytes");
@@ -76,7 +87,7 @@ async fn the_list_is_small() {
 
 #[tokio::test]
 async fn no_tool_is_big() {
-    for tool in &Server::with_hosts().client().await.tools {
+    for tool in &Server::with_all().client().await.tools {
         let size = serde_json::to_string(tool).unwrap().len();
         assert!(size <= 5 * 1024, "{} has {size} bytes", tool.name);
     }
@@ -84,7 +95,7 @@ async fn no_tool_is_big() {
 
 #[tokio::test]
 async fn every_tool_is_described_in_full() {
-    for tool in &Server::with_hosts().client().await.tools {
+    for tool in &Server::with_all().client().await.tools {
         let hints = tool.annotations.as_ref().unwrap();
         let all = [hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint];
         assert!(all.iter().all(Option::is_some), "{}", tool.name);
@@ -93,7 +104,7 @@ async fn every_tool_is_described_in_full() {
         described(&Value::Object(input.clone()), true);
         described(&Value::Object(output.clone()), false);
         // What is published with alternatives is declared so.
-        if tool.name != "ssh_cmd_output" {
+        if !["ssh_cmd_output", "describe_session"].contains(&&*tool.name) {
             flat(input);
             flat(output);
         }
@@ -112,7 +123,7 @@ fn flat(schema: &serde_json::Map<String, Value>) {
 fn described(schema: &Value, input: bool) {
     for (name, property) in schema["properties"].as_object().unwrap() {
         assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}");
-        for nested in [property, &property["items"]] {
+        for nested in [property, &property["items"], &property["anyOf"][0]["items"]] {
             if nested["properties"].is_object() {
                 described(nested, input);
             }
@@ -140,6 +151,15 @@ async fn where_there_is_a_host_the_server_says_how_to_use_it() {
     insta::assert_snapshot!("instructions_of_hosts", with_hosts.strip_prefix(&without).unwrap());
 }
 
+#[tokio::test]
+async fn where_there_is_a_platform_the_server_says_how_to_use_it() {
+    let instructions = |answer: Value| answer["instructions"].as_str().unwrap().to_owned();
+    let without = instructions(Server::with_hosts().wire().initialize("2025-11-25").await);
+    let with_all = instructions(Server::with_all().wire().initialize("2025-11-25").await);
+    assert!(!without.contains("get_agents"), "{without}");
+    insta::assert_snapshot!("instructions_of_agents", with_all.strip_prefix(&without).unwrap());
+}
+
 #[test]
 fn the_table_for_people_has_every_tool() {
     let names: Vec<_> = tool_table(&[Family::Session]).into_iter().map(|row| row.name).collect();
@@ -157,7 +177,7 @@ fn the_table_for_people_has_every_tool() {
         ]
     );
     assert!(tool_table(&[]).is_empty());
-    assert_eq!(tool_table(&Family::ALL).len(), 18);
+    assert_eq!(tool_table(&Family::ALL).len(), 26);
     for row in tool_table(&Family::ALL) {
         assert!(!row.summary.ends_with('.') && row.summary.len() < 120, "{}", row.summary);
     }

@@ -11,6 +11,7 @@
 use std::path::Path;
 
 mod access;
+mod agents;
 mod arguments;
 mod commands;
 mod connection;
@@ -18,10 +19,13 @@ mod eras;
 mod faults;
 mod hosts;
 mod lists;
+mod observed;
+mod platforms;
 mod published;
 mod remote_commands;
 mod remote_lives;
 mod remote_runs;
+mod roles;
 mod script;
 mod sessions;
 mod support;

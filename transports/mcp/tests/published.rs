@@ -1,4 +1,5 @@
-//! What is published of a tool is its declaration, and ours agree: `session_read` (SR01, SR02), `ssh_cmd_output` (CO01).
+//! What is published of a tool is its declaration, and ours agree: `session_read` (SR01, SR02), `ssh_cmd_output` (CO01),
+//! `describe_session` (DS01).
 
 use serde_json::{Value, json};
 use sessiond_core::Owner;
@@ -83,4 +84,46 @@ async fn ssh_cmd_output_is_what_was_published() {
     // None are published; ours are all four.
     let hints = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
     assert_eq!((sorted(tool["annotations"].clone()), published["annotations"].clone()), (sorted(hints), Value::Null));
+}
+
+const DESCRIBE_SESSION: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/contracts/describe_session.json"));
+
+/// The schema without descriptions and titles, however deep. Every property must have had a description.
+fn undescribed(mut schema: Value) -> Value {
+    let all = schema.as_object_mut().unwrap();
+    all.remove("title");
+    all.remove("description");
+    for property in
+        all.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(|all| all.values_mut())
+    {
+        *property = undescribed(property.take());
+    }
+    for nested in all.get_mut("anyOf").and_then(Value::as_array_mut).into_iter().flatten() {
+        *nested = undescribed(nested.take());
+    }
+    if let Some(items) = all.get_mut("items") {
+        *items = undescribed(items.take());
+    }
+    sorted(schema)
+}
+
+#[tokio::test]
+async fn describe_session_is_what_was_published_for_whoever_asks() {
+    let published: Value = serde_json::from_str(DESCRIBE_SESSION).unwrap();
+    for owner in [crate::support::management(), Owner::scoped("device", target("local"))] {
+        let client = Server::with_all().client_of(owner, TextStyle::Short, Era::legacy()).await;
+        let tool = client.tools.iter().find(|tool| tool.name == "describe_session").unwrap();
+        let mut tool = serde_json::to_value(tool).unwrap();
+        let added = tool["inputSchema"]["properties"].as_object_mut().unwrap().remove("client_token");
+        assert!(added.is_some());
+        assert_eq!((&tool["name"], &tool["title"]), (&published["tool"], &published["title"]));
+        for schema in ["inputSchema", "outputSchema"] {
+            assert_eq!(undescribed(tool[schema].take()), undescribed(published[schema].clone()), "{schema}");
+        }
+        let mut annotations = tool["annotations"].take();
+        // What is published leaves this one open; ours are all four.
+        assert_eq!(annotations.as_object_mut().unwrap().remove("destructiveHint"), Some(json!(false)));
+        assert_eq!(sorted(annotations), sorted(published["annotations"].clone()));
+    }
 }

@@ -1,4 +1,4 @@
-//! A service that says what a test tells it to about hosts, and remembers what it was asked.
+//! A service that says what a test tells it to about hosts and platforms, and remembers what it was asked.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,11 +6,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use sessiond_core::{
-    Call, Cause, CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandStatus, CommandSummary,
-    ConnectHost, Connection, ControlOutcome, ControlSession, DisconnectHost, End, Error, ExecuteCommand, Exit, Handle,
-    HostConnected, HostDisconnected, HostList, KillCommand, KillOutcome, LineFacts, ListCommands, ListConnections,
-    ListSessions, ListTargets, Owner, Read, ReadCommand, ReadCommandOutput, ReadSession, Result, RunCommand, Service,
-    SessionPage, StartSession, Started, StopOutcome, StopSession, Target, WriteOutcome, WriteSession,
+    Agent, AgentRun, AgentSessionDetail, AgentSessionPage, Call, Cause, CheckCommand, CommandInfo, CommandLines,
+    CommandResult, CommandRun, CommandStatus, CommandSummary, CompleteManualTask, ConnectHost, Connection,
+    ControlAgentSession, ControlOutcome, ControlSession, DescribeAgentSession, DescribeManualTask, DisconnectHost, End,
+    Error, ExecuteCommand, Exit, Handle, HostConnected, HostDisconnected, HostList, KillCommand, KillOutcome,
+    LineFacts, ListAgentSessions, ListAgents, ListCommands, ListConnections, ListSessions, ListTargets, ManualTask,
+    Owner, PlatformInfo, PlatformList, Read, ReadCommand, ReadCommandOutput, ReadSession, Result, RunCommand, Service,
+    SessionPage, StartAgent, StartSession, Started, StopOutcome, StopSession, Target, TargetInfo, TaskCompletion,
+    TokenUsage, WriteOutcome, WriteSession,
 };
 use sessiond_mcp::{Family, Handler, TextStyle};
 
@@ -61,6 +64,10 @@ macro_rules! script {
                 }
             }
 
+            async fn list_platforms(&self, _: &Call) -> Result<PlatformList> {
+                Ok(self.platforms.lock().unwrap().clone())
+            }
+
             async fn clear_commands(&self, _: &Call) -> Result<usize> {
                 match self.turn(Asked::Clear)? {
                     Say::Clear(count) => Ok(count),
@@ -81,6 +88,14 @@ script! {
         read_command(ReadCommand) -> CommandLines as Lines;
         kill_command(KillCommand) -> KillOutcome as Kill;
         list_commands(ListCommands) -> Vec<CommandSummary> as History;
+        list_agent_sessions(ListAgentSessions) -> AgentSessionPage as AgentSessions;
+        describe_agent_session(DescribeAgentSession) -> AgentSessionDetail as AgentSession;
+        agent_token_usage(DescribeAgentSession) -> TokenUsage as Usage;
+        list_agents(ListAgents) -> Vec<Agent> as Agents;
+        start_agent(StartAgent) -> AgentRun as StartAgent;
+        control_agent_session(ControlAgentSession) -> AgentRun as Steer;
+        describe_manual_task(DescribeManualTask) -> ManualTask as Task;
+        complete_manual_task(CompleteManualTask) -> TaskCompletion as Complete;
     }
     refused {
         list_targets(ListTargets) -> Vec<Target>;
@@ -100,6 +115,8 @@ script! {
 pub(crate) struct Script {
     next: Mutex<Option<Say>>,
     asked: Mutex<Option<Asked>>,
+    /// Told as often as somebody asks: it costs nothing.
+    platforms: Mutex<PlatformList>,
 }
 
 impl Script {
@@ -126,9 +143,22 @@ impl Stage {
     }
 
     pub(crate) async fn of(owner: Owner) -> Self {
+        Self::telling(owner, TextStyle::Short).await
+    }
+
+    pub(crate) async fn telling(owner: Owner, style: TextStyle) -> Self {
         let (script, mut server) = (Arc::new(Script::default()), Server::new());
-        let pipe = server.connect(Handler::new(script.clone(), owner, &Family::ALL, TextStyle::Short));
+        let pipe = server.connect(Handler::new(script.clone(), owner, &Family::ALL, style));
         Self { client: Client::connect(pipe, Era::legacy()).await, script, _server: server }
+    }
+
+    /// From now on there are these platforms, each with what it speaks.
+    pub(crate) fn platforms<const N: usize>(&self, platforms: [(&str, &str); N]) {
+        let platforms = platforms.map(|(name, dialect)| {
+            let platform = Some(PlatformInfo { dialect: dialect.to_owned() });
+            TargetInfo { platform, ..TargetInfo::new(target(name), "agent-platform") }
+        });
+        *self.script.platforms.lock().unwrap() = PlatformList { platforms: platforms.into() };
     }
 
     /// What a call is answered with when the service says this.
@@ -147,6 +177,7 @@ impl Stage {
 
     /// What a call is refused with that the service never sees.
     pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
+        self.script.asked.lock().unwrap().take();
         let reply = self.client.call(tool, arguments).await;
         let (kind, text) = refusal(&reply);
         assert_eq!(*self.script.asked.lock().unwrap(), None, "{tool}");

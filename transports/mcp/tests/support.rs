@@ -13,9 +13,9 @@ use rmcp::service::{
     ClientLifecycleMode, NotificationContext, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
 };
 use serde_json::{Map, Value, json};
-use sessiond_core::fake::Fake;
+use sessiond_core::fake::{Fake, FakePlatform};
 use sessiond_core::{Backend, FixedTargets, Limits, Owner, Registry, TargetName};
-use sessiond_mcp::{Family, Handler, Owners, TextStyle, serve};
+use sessiond_mcp::{Family, Handler, Owners, TextStyle, serve, tool_table};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -23,10 +23,12 @@ use tokio_util::sync::CancellationToken;
 /// Large enough that no test waits for room in the pipe.
 const PIPE: usize = 4 << 20;
 
-/// A registry with the targets `local` and `other`, both scripted.
+/// A registry with the targets `local` and `other`, both scripted, and where every tool is served the platform `flow`,
+/// scripted too.
 pub(crate) struct Server {
     pub(crate) registry: Arc<Registry>,
     pub(crate) local: Arc<Fake>,
+    pub(crate) flow: Arc<FakePlatform>,
     pub(crate) shutdown: CancellationToken,
     families: Vec<Family>,
     connections: JoinSet<std::io::Result<()>>,
@@ -48,16 +50,24 @@ impl Server {
 
     /// One with the tools for hosts too.
     pub(crate) fn with_hosts() -> Self {
+        Self::of(&[Family::Session, Family::Ssh])
+    }
+
+    /// One with every tool there is.
+    pub(crate) fn with_all() -> Self {
         Self::of(&Family::ALL)
     }
 
     fn of(families: &[Family]) -> Self {
-        let (local, other) = (Fake::new(), Fake::new());
+        let (local, other, flow) = (Fake::new(), Fake::new(), FakePlatform::new());
         let pair = |name, fake: &Arc<Fake>| (Fake::info(target(name)), fake.clone() as Arc<dyn Backend>);
-        let targets = FixedTargets::new(vec![pair("local", &local), pair("other", &other)]);
-        let registry = Registry::new(Arc::new(targets), Limits::default());
+        let mut targets = vec![pair("local", &local), pair("other", &other)];
+        if families.contains(&Family::Agent) {
+            targets.push((FakePlatform::info(target("flow")), flow.clone()));
+        }
+        let registry = Registry::new(Arc::new(FixedTargets::new(targets)), Limits::default());
         let families = families.to_vec();
-        Self { registry, local, shutdown: CancellationToken::new(), families, connections: JoinSet::new() }
+        Self { registry, local, flow, shutdown: CancellationToken::new(), families, connections: JoinSet::new() }
     }
 
     pub(crate) fn handler(&self, owners: impl Owners, style: TextStyle) -> Handler {
@@ -197,10 +207,9 @@ impl Client {
         }
     }
 
-    /// Calls a tool; on the target `local` where it takes one.
+    /// Calls a tool; one of sessions and commands on the target `local`.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Reply {
-        let arguments = if tool.starts_with("ssh_") { arguments } else { on_local(arguments) };
-        self.try_call(tool, arguments).await.unwrap()
+        self.try_call(tool, placed(tool, arguments)).await.unwrap()
     }
 
     /// Starts a session on the target `local` and returns its id.
@@ -214,6 +223,12 @@ impl Client {
         let arguments = json!({"session_id": session, "wait_ms": 20000, "until": {"end": true}});
         self.call("session_read", arguments).await.structured
     }
+}
+
+/// On the target `local`, where the tool is one of sessions and commands.
+pub(crate) fn placed(tool: &str, arguments: Value) -> Value {
+    let of_sessions = tool_table(&[Family::Session]).iter().any(|row| row.name == tool);
+    if of_sessions { on_local(arguments) } else { arguments }
 }
 
 pub(crate) fn on_local(mut arguments: Value) -> Value {

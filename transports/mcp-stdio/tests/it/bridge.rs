@@ -1,5 +1,10 @@
 //! The bridge: sessions that outlive it, one server however many look for it, and what it does without one.
 
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -202,11 +207,81 @@ fn a_server_that_cannot_be_started_is_said_to_be() {
 fn an_address_is_checked_wherever_it_comes_from() {
     let place = Place::new();
     let flag = place.run(&["--connect", "nowhere"], "");
-    assert!(stderr(&flag).contains("is no address: give unix:PATH or IP:PORT"), "{}", stderr(&flag));
+    assert!(stderr(&flag).contains("is no address: give unix:PATH, IP:PORT"), "{}", stderr(&flag));
     let variable = place.command(&[]).env("SESSIOND_CONNECT", "nowhere").output().unwrap();
     assert!(
         stderr(&variable).starts_with("error: SESSIOND_CONNECT: \"nowhere\" is no address"),
         "{}",
         stderr(&variable)
     );
+}
+
+/// A server on a port of this machine, which asks for a key.
+struct Asking {
+    child: Child,
+    address: String,
+    key: String,
+}
+
+impl Asking {
+    fn start(place: &Place) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_sessiond-mcp-stdio")).with_file_name("sessiond-grpc");
+        let made = Command::new(&program).args(["key", "new", "bridge", "--role", "full"]).output().unwrap();
+        let text = stdout(&made);
+        let key = text.lines().map(str::trim).find(|line| line.starts_with("sdk_")).unwrap().to_owned();
+        let keys = private(place, "keys.toml", &text[text.find("[keys.bridge]").unwrap()..]);
+        let mut server = Command::new(&program);
+        server.args(["--listen", "127.0.0.1:0"]).env("SESSIOND_NETWORK__KEYS_FILE", keys);
+        let mut child = server.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").expect("it listens").to_owned();
+        Self { child, address, key }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        // It may have ended by itself, and has nothing running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A file that only its owner can read.
+fn private(place: &Place, name: &str, text: &str) -> PathBuf {
+    let path = place.path(name);
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    path
+}
+
+#[test]
+fn a_bridge_to_a_server_that_asks_shows_its_key() {
+    let place = Place::new();
+    let upstream = Asking::start(&place);
+    let bridge = |variables: &[(&str, &str)]| {
+        let mut command = place.command(&["--connect", &upstream.address]);
+        command.envs(variables.iter().copied());
+        Server::start(command)
+    };
+    let file = private(&place, "key", &upstream.key).display().to_string();
+    let command = format!("cat {file}");
+    for way in [
+        ("SESSIOND_CONNECT_KEY", upstream.key.as_str()),
+        ("SESSIOND_CONNECT__KEY_FILE", &file),
+        ("SESSIOND_CONNECT__KEY_COMMAND", &command),
+    ] {
+        let mut server = bridge(&[way]);
+        let clients = server.call("list_clients", json!({}));
+        assert_eq!(clients["clients"][0]["client_token"], "local", "{}", way.0);
+        server.close();
+        assert!(server.end().0.success());
+    }
+    let mut server = bridge(&[]);
+    let (kind, message) = refusal(&mut server, "list_clients", json!({}));
+    assert_eq!(kind, "permission_denied");
+    assert!(message.starts_with("a credential is missing"), "{message}");
+    server.close();
+    assert!(server.end().0.success());
 }

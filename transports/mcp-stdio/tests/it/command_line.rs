@@ -49,7 +49,7 @@ fn the_tools_are_listed_for_people_and_for_programs() {
     let json = place.run(&["tools", "--json"], "");
     let json: Value = serde_json::from_str(stdout(&json)).unwrap();
     let tools = json["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 18);
+    assert_eq!(tools.len(), 26);
     let (listing, table) = (place.run(&["tools"], ""), place.run(&["tools", "--markdown"], ""));
     for tool in tools {
         let name = tool["name"].as_str().unwrap();

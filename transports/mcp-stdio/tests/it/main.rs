@@ -13,5 +13,6 @@ mod call;
 mod check;
 mod command_line;
 mod ending;
+mod platforms;
 mod protocol;
 mod support;

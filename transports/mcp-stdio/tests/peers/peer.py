@@ -2,7 +2,7 @@
 
 Each script is called with the server's binary, the protocol era ("legacy" or "2026-07-28") and, where the server has
 one, its configuration file. With SESSIOND_CONNECT=auto the binary is a bridge, and the server behind it ends with the
-script.
+script. sessiond-mcp-http is asked over HTTP, with a key that it has made; the others on their standard streams.
 """
 
 import os
@@ -16,7 +16,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 # Scripts take seconds; one that hangs says where instead of blocking the suite, also on a machine under load.
 LIMIT_SECONDS = 180
@@ -104,16 +106,48 @@ async def _run(scenario, server, era, configuration):
         if "SESSIOND_CONNECT" in os.environ:
             env["SESSIOND_CONNECT"] = os.environ["SESSIOND_CONNECT"]
         args = ["--config", *configuration] if configuration else []
-        parameters = StdioServerParameters(command=server, args=args, env=env, cwd=folder)
+        way = over_http if Path(server).name == "sessiond-mcp-http" else over_stdio
         async with upstream("SESSIOND_CONNECT" in env, folder):
-            async with Client(parameters, mode=era) as client:
-                spoken = client.protocol_version
-                assert spoken == ("2025-11-25" if era == "legacy" else era), spoken
-                step(f"the client speaks {spoken}")
-                left = await scenario(Peer(client, Path(folder))) or []
+            async with way([server, *args], env, folder) as transport:
+                async with Client(transport, mode=era) as client:
+                    spoken = client.protocol_version
+                    assert spoken == ("2025-11-25" if era == "legacy" else era), spoken
+                    step(f"the client speaks {spoken}")
+                    left = await scenario(Peer(client, Path(folder))) or []
         for process in left:
             assert await process.gone()
     step(f"the connection is closed, and {len(left)} processes with it")
+
+
+@asynccontextmanager
+async def over_stdio(command, env, folder):
+    """A server that the client starts."""
+    yield StdioServerParameters(command=command[0], args=command[1:], env=env, cwd=folder)
+
+
+@asynccontextmanager
+async def over_http(command, env, folder):
+    """A server that listens, until the client has left."""
+    made = await anyio.run_process([command[0], "key", "new", "peer", "--role", "full"], env=env)
+    made = made.stdout.decode()
+    key = next(word for word in made.split() if word.startswith("sdk_"))
+    keys = Path(folder, "keys.toml")
+    keys.touch(mode=0o600)
+    keys.write_text(made[made.index("[keys.peer]") :])
+    env = {**env, "SESSIOND_NETWORK__KEYS_FILE": str(keys)}
+    command = [*command, "--listen", "127.0.0.1:0"]
+    async with await anyio.open_process(command, env=env, cwd=folder, stderr=None) as server:
+        said = (await server.stdout.receive()).decode()
+        url = said.removeprefix("listening on ").strip()
+        timeout = httpx2.Timeout(30, read=300)
+        try:
+            async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=timeout) as client:
+                yield streamable_http_client(url, http_client=client)
+        finally:
+            server.terminate()
+            with anyio.CancelScope(shield=True):
+                assert await server.wait() == 0, server.returncode
+        step("the server has ended on SIGTERM")
 
 
 def upstream_of(folder):

@@ -1,5 +1,6 @@
 //! The tool table: each tool declared once, and the lists, the dispatch and the documentation derived from it.
 
+mod agent;
 mod session;
 mod ssh;
 
@@ -9,7 +10,7 @@ use std::pin::Pin;
 
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
-use sessiond_core::{Call, Error, Result, Service, shown};
+use sessiond_core::{Call, Error, Owner, Result, Service, Verb, shown};
 
 use crate::answer::{Answer, TextStyle};
 use crate::args::Args;
@@ -24,11 +25,19 @@ pub enum Family {
     Session,
     /// Hosts, the connections to them, and commands there that outlast a call (CF09).
     Ssh,
+    /// Agent platforms: their agents, and the records of their sessions (DF01).
+    Agent,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 2] = [Self::Session, Self::Ssh];
+    pub const ALL: [Self; 3] = [Self::Session, Self::Ssh, Self::Agent];
+
+    /// The families to serve: that of sessions, and of the others those that have a target.
+    pub fn present(others: impl IntoIterator<Item = (Self, bool)>) -> Vec<Self> {
+        let there = others.into_iter().filter(|(_, there)| *there).map(|(family, _)| family);
+        [Self::Session].into_iter().chain(there).collect()
+    }
 }
 
 /// A tool, declared.
@@ -46,6 +55,8 @@ pub(crate) struct Tool {
     pub(crate) hints: Hints,
     /// When it is listed.
     pub(crate) family: Family,
+    /// What it does to the service: whoever may not use that verb may not use the tool.
+    pub(crate) verb: Verb,
     /// Its arguments.
     pub(crate) input: Object,
     /// Its result.
@@ -88,7 +99,7 @@ pub(crate) struct Request<'a> {
 pub(crate) type Reply<'a> = Pin<Box<dyn Future<Output = Result<Answer>> + Send + 'a>>;
 
 /// Every tool, in the order of the documentation.
-const TOOLS: [&[&Tool]; 2] = [&session::TOOLS, &ssh::TOOLS];
+const TOOLS: [&[&Tool]; 3] = [&session::TOOLS, &ssh::TOOLS, &agent::TOOLS];
 
 impl Tool {
     /// Every tool of these families.
@@ -114,6 +125,22 @@ impl Tool {
         })
     }
 
+    /// Lets a call go on only when its owner may use this tool. The service asks the same of the verb; here the answer
+    /// names what the caller knows.
+    ///
+    /// # Errors
+    /// `permission_denied`, saying what to do instead.
+    fn permit(&self, owner: &Owner) -> Result<()> {
+        if owner.may(self.verb) {
+            return Ok(());
+        }
+        Err(Error::permission_denied(format!(
+            "your role does not permit {}: do without it, or ask whoever runs this server for another role; tools/list \
+             shows what it permits",
+            self.name
+        )))
+    }
+
     /// Calls it. Whatever goes wrong is an answer too.
     pub(crate) async fn call(
         &self,
@@ -123,6 +150,7 @@ impl Tool {
         style: TextStyle,
     ) -> Answer {
         let answer = async {
+            self.permit(&cx.owner)?;
             let args = Args::check(arguments, &self.input)?;
             (self.run)(Request { service, cx, args, style }).await
         };
@@ -149,6 +177,8 @@ pub struct ToolRow {
     pub title: &'static str,
     /// What it does, in one line without a full stop.
     pub summary: &'static str,
+    /// The verb that a role must permit for it.
+    pub verb: Verb,
     /// Its inputs, in the order of the documentation.
     pub inputs: Vec<InputRow>,
 }
@@ -178,6 +208,7 @@ pub fn tool_table(families: &[Family]) -> Vec<ToolRow> {
         name: tool.name,
         title: tool.title,
         summary: tool.summary,
+        verb: tool.verb,
         inputs: tool.input.fields.iter().map(input).collect(),
     };
     Tool::all(families).map(row).collect()

@@ -111,8 +111,11 @@ const EXIT_CODE: Field = Field::optional(
 );
 const TIMED_OUT: Field =
     Field::optional("timed_out", Kind::BOOLEAN, "Only when done: whether the time limit ended it.");
-const CANCELED: Field =
-    Field::optional("canceled", Kind::BOOLEAN, "Only when done: whether a confirmed stop ended it.");
+const CANCELED: Field = Field::optional(
+    "canceled",
+    Kind::BOOLEAN,
+    "Only when done: whether a confirmed stop, or its platform, cancelled it.",
+);
 const ERROR: Field =
     Field::optional("error", Kind::TEXT, "What went wrong, when something did; absent after a clean end.");
 
@@ -206,6 +209,6 @@ fn one_of(args: &Args, first: &str, second: &str, what: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`target`].
-fn target_filter(args: &mut Args, owner: &Owner) -> Result<Option<TargetName>> {
+pub(super) fn target_filter(args: &mut Args, owner: &Owner) -> Result<Option<TargetName>> {
     if args.has("client_token") { target(args, owner) } else { Ok(None) }
 }

@@ -102,7 +102,7 @@ fn put_exit(fields: &mut Fields, end: Option<&End>) {
     match &end.exit {
         Exit::Exited(code) => fields.put("exit_code", *code),
         Exit::Signaled(name) => fields.put("signal", name.as_str()),
-        Exit::Failed(_) | Exit::Lost(_) => {}
+        Exit::Failed(_) | Exit::Canceled | Exit::Lost(_) => {}
     }
     fields.put_some("error", end.error());
 }

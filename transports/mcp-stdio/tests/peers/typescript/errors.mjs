@@ -53,6 +53,7 @@ async function scenario(peer) {
   );
   assert.match(typo, /session_raed/);
   await assert.rejects(peer.client.request({ method: "resources/read", params: { uri: "file:///x" } }));
+  peer.forgive(/resources\/read/);
   step("an unknown tool is named, and what the server does not offer is an error");
 
   const stopped = await peer.call("session_stop", { ...session, wait_ms: LONGEST_WAIT });

@@ -1,16 +1,20 @@
 // What the peer scripts share: a server under the official TypeScript client, and calls that read as sentences.
 //
 // Each script is called with the folder of the client's packages, the server's binary and the protocol era.
+// sessiond-mcp-http is asked over HTTP, with a key that it has made; the others on their standard streams.
 
 import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 
 const [packages, server, era] = process.argv.slice(2);
 const require = createRequire(`${packages}/`);
-const { Client } = require("@modelcontextprotocol/client");
+const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
 const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
 
 // Scripts take seconds; one that hangs says so instead of blocking the suite, also on a machine under load.
@@ -33,9 +37,15 @@ export function step(text) {
 
 /** One connection of the official client to our server. */
 class Peer {
-  constructor(client, folder) {
+  constructor(client, folder, faults) {
     this.client = client;
     this.folder = folder;
+    this.faults = faults;
+  }
+
+  /** Forgets what the client has found at fault where that was asked for: over HTTP an error may be a status, too. */
+  forgive(pattern) {
+    for (const fault of this.faults.splice(0)) assert.match(String(fault), pattern);
   }
 
   /** The structured content of a call that succeeds. The client has held it against the tool's schema. */
@@ -116,6 +126,34 @@ export class Process {
   }
 }
 
+/** A server that the client starts, and ends by leaving. */
+function overStdio(env, folder) {
+  return { transport: new StdioClientTransport({ command: server, env, cwd: folder }), end: () => {} };
+}
+
+/** A server that listens until it is told to end. */
+async function overHttp(env, folder) {
+  const made = execFileSync(server, ["key", "new", "peer", "--role", "full"], { env, encoding: "utf8" });
+  const key = /sdk_\w+/.exec(made)[0];
+  const keys = join(folder, "keys.toml");
+  writeFileSync(keys, made.slice(made.indexOf("[keys.peer]")), { mode: 0o600 });
+  const child = spawn(server, ["--listen", "127.0.0.1:0"], {
+    env: { ...env, SESSIOND_NETWORK__KEYS_FILE: keys },
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const said = await Promise.race([once(createInterface(child.stdout), "line"), exited]);
+  const url = new URL(String(said[0]).replace("listening on ", ""));
+  const requestInit = { headers: { authorization: `Bearer ${key}` } };
+  const end = async () => {
+    child.kill();
+    assert.deepEqual(await exited, [0, null]);
+    step("the server has ended on SIGTERM");
+  };
+  return { transport: new StreamableHTTPClientTransport(url, { requestInit }), end };
+}
+
 /**
  * Runs a scenario against the server and era that the command line names.
  *
@@ -133,14 +171,19 @@ export async function run(scenario) {
   const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder, SHELL: "/bin/sh" };
   const { spoken, mode } = ERAS[era];
   const client = new Client({ name: "peer", version: "0" }, { versionNegotiation: { mode } });
+  let ended = false;
   const unexpected = [];
   client.onerror = (error) => unexpected.push(error);
+  const over = basename(server) === "sessiond-mcp-http" ? overHttp : overStdio;
+  const { transport, end } = await over(env, folder);
   try {
-    await client.connect(new StdioClientTransport({ command: server, env, cwd: folder }));
+    await client.connect(transport);
     assert.equal(client.getNegotiatedProtocolVersion(), spoken);
     step(`the client speaks ${spoken}`);
-    const left = (await scenario(new Peer(client, folder))) ?? [];
+    const left = (await scenario(new Peer(client, folder, unexpected))) ?? [];
     await client.close();
+    await end();
+    ended = true;
     assert.deepEqual(
       left.filter((process) => !process.gone()),
       [],
@@ -150,6 +193,7 @@ export async function run(scenario) {
     step("the client has found no fault with the protocol");
   } finally {
     await client.close();
+    if (!ended) await end();
     rmSync(folder, { recursive: true, force: true });
     clearTimeout(limit);
   }

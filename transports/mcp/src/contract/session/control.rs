@@ -1,6 +1,6 @@
 //! `session_control`: interrupt, end of input, stop, signals, size and keys.
 
-use sessiond_core::{Action, ControlOutcome, ControlSession, Error, Key, Result};
+use sessiond_core::{Action, ControlOutcome, ControlSession, Error, Key, Result, Verb};
 
 use super::{
     CANCELED, DONE, ERROR, EXIT_CODE, MAX_BYTES, MAX_SIDE, NEXT_CURSOR, OUTPUT, RUNS_ON, SESSION_ID, TIMED_OUT,
@@ -35,6 +35,7 @@ pub(super) const TOOL: Tool = Tool {
             signal. To type text use session_write.",
     hints: Hints::ACT,
     family: Family::Session,
+    verb: Verb::ControlSession,
     input: Object::closed(&[
         SESSION_ID,
         RUNS_ON,

@@ -1,6 +1,6 @@
 //! `execute_command`: one command, run to its end.
 
-use sessiond_core::{CommandResult, DEFAULT_TIME_LIMIT, ExecuteCommand, Invocation, Result, decode};
+use sessiond_core::{CommandResult, DEFAULT_TIME_LIMIT, ExecuteCommand, Invocation, Result, Verb, decode};
 
 use super::{CLIENT_ID, CWD, ENV, LONGEST_LIMIT_MS, RUN_ON, TRUNCATED, target, time_limit};
 use crate::answer::{Answer, TextStyle};
@@ -29,6 +29,7 @@ pub(super) const TOOL: Tool = Tool {
             can.",
     hints: Hints::ACT,
     family: Family::Session,
+    verb: Verb::ExecuteCommand,
     input: Object::closed(&[
         Field::required("command", Kind::TEXT, "One or more lines for the target's shell."),
         RUN_ON,

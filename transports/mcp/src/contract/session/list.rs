@@ -1,7 +1,7 @@
 //! `session_list`: the caller's sessions.
 
 use serde_json::Value;
-use sessiond_core::{DEFAULT_PAGE, ListSessions, MAX_PAGE, Result, SessionSummary, Status};
+use sessiond_core::{DEFAULT_PAGE, InputState, ListSessions, MAX_PAGE, Result, SessionSummary, Status, Verb};
 
 use super::{CANCELED, ERROR, EXIT_CODE, TIMED_OUT, target_filter};
 use crate::answer::Answer;
@@ -23,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
             Errors: invalid_argument for a page_token that was not handed out.",
     hints: Hints::LOOK,
     family: Family::Session,
+    verb: Verb::ListSessions,
     input: Object::closed(&[
         Field::optional("client_token", Kind::TEXT, "Show only sessions on this target."),
         Field::optional("client_id", Kind::TEXT, "Show only sessions on this device."),
@@ -58,12 +59,18 @@ const SESSION: Object = Object::open(&[
     ),
     Field { about: "Only when ended: exit code; -1 when it has none.", ..EXIT_CODE },
     Field { about: "Only when ended: whether the time limit ended it.", ..TIMED_OUT },
-    Field { about: "Only when ended: whether a confirmed stop ended it.", ..CANCELED },
+    Field { about: "Only when ended: whether a confirmed stop, or its platform, cancelled it.", ..CANCELED },
     ERROR,
     Field::required("output_start_cursor", Kind::NATURAL, "Cursor of the earliest byte of output still kept."),
     Field::required("output_end_cursor", Kind::NATURAL, "Cursor just after the last byte of output so far."),
     Field::optional("descendants", Kind::NATURAL, "Processes that live on after it ended; session_stop ends them."),
+    Field::optional("input_state", Kind::Object(&INPUT_STATE), "While it runs, where that can be told."),
     Field::optional("native_id", Kind::TEXT, "The target's own id for it."),
+]);
+
+const INPUT_STATE: Object = Object::open(&[
+    Field::required("waiting", Kind::BOOLEAN, "Whether it seems to wait for somebody's input."),
+    Field::required("evidence", Kind::TEXT, "What shows that."),
 ]);
 
 async fn run(Request { service, cx, mut args, style }: Request<'_>) -> Result<Answer> {
@@ -100,7 +107,16 @@ fn status(status: Status) -> &'static str {
 fn line(session: &SessionSummary) -> String {
     let name = one_line(session.label.as_ref().unwrap_or(&session.command));
     let end = session.end.as_ref().map(|end| format!(", {}", end_line(end))).unwrap_or_default();
-    format!("{} on {} {}{end}: {name}", session.session, session.target, status(session.status))
+    let waits = session.input_state.as_ref().filter(|state| state.waiting);
+    let waits = waits.map(|state| format!(", waits: {}", one_line(&state.evidence))).unwrap_or_default();
+    format!("{} on {} {}{end}{waits}: {name}", session.session, session.target, status(session.status))
+}
+
+fn input_state(InputState { waiting, evidence }: InputState) -> Value {
+    let mut fields = Fields::default();
+    fields.put("waiting", waiting);
+    fields.put("evidence", evidence);
+    Value::Object(fields.0)
 }
 
 fn summary(session: SessionSummary) -> Value {
@@ -119,6 +135,7 @@ fn summary(session: SessionSummary) -> Value {
     fields.put("output_start_cursor", session.output_start.0);
     fields.put("output_end_cursor", session.output_end.0);
     fields.put_some("descendants", (session.descendants > 0).then_some(session.descendants));
+    fields.put_some("input_state", session.input_state.map(input_state));
     fields.put_some("native_id", session.native_id.map(|native| native.0));
     Value::Object(fields.0)
 }

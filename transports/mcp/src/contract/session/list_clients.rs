@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sessiond_core::{Access, Availability, ListTargets, Machine, Result, Target};
+use sessiond_core::{Availability, ListTargets, Machine, Result, Target, Verb};
 
 use super::{LONGEST_WAIT_MS, target_filter};
 use crate::answer::Answer;
@@ -23,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
             configured. Changes nothing. For sessions, running and finished, use session_list.",
     hints: Hints::LOOK,
     family: Family::Session,
+    verb: Verb::ListTargets,
     input: Object::closed(&[
         Field::optional("client_token", Kind::TEXT, "Show only this target."),
         Field::optional(
@@ -49,6 +50,7 @@ const CLIENT: Object = Object::open(&[
         Kind::Choice(&["online", "offline", "unknown"]),
         "online: can run something now; offline: cannot; unknown: not looked.",
     ),
+    Field::optional("dialect", Kind::TEXT, "Of an agent platform: what it speaks, such as itential or langgraph."),
     Field::optional("detail", Kind::TEXT, "Why it is not online, or what else there is to say."),
     Field::optional("client_info", Kind::Object(&CLIENT_INFO), "The machine, as far as it is known."),
 ]);
@@ -66,10 +68,10 @@ async fn run(Request { service, cx, mut args, style }: Request<'_>) -> Result<An
         wait: Duration::from_millis(args.natural("wait_ms").unwrap_or(0)),
     };
     let targets = service.list_targets(cx, request).await?;
-    let management = *cx.owner.access() == Access::Management;
+    let names_targets = cx.owner.only().is_none();
     let lines: Vec<String> = targets.iter().map(line).collect();
     let heading = counted(targets.len(), "target");
-    let clients: Vec<Value> = targets.into_iter().map(|target| client(target, management)).collect();
+    let clients: Vec<Value> = targets.into_iter().map(|target| client(target, names_targets)).collect();
     let mut fields = Fields::default();
     fields.put("clients", clients);
     Ok(Answer::new(fields.0, listing(heading, &lines, style)))
@@ -88,15 +90,16 @@ fn line(target: &Target) -> String {
     format!("{} ({}) {}{detail}", target.info.name, target.info.backend, status(target.status.availability))
 }
 
-fn client(Target { info, status: state }: Target, management: bool) -> Value {
+fn client(Target { info, status: state }: Target, names_targets: bool) -> Value {
     let mut fields = Fields::default();
     fields.put("client_id", info.client_id);
-    if management {
+    if names_targets {
         fields.put("client_token", info.name.as_str());
     }
     fields.put("name", info.name.as_str());
     fields.put("backend", info.backend);
     fields.put("status", status(state.availability));
+    fields.put_some("dialect", info.platform.map(|platform| platform.dialect));
     fields.put_some("detail", state.detail);
     fields.put_some("client_info", state.machine.map(machine));
     Value::Object(fields.0)

@@ -1,6 +1,6 @@
 //! `session_read`: output from a cursor on. A published tool: its JSON file is the declaration, this one agrees.
 
-use sessiond_core::{Cursor, ReadSession, Result};
+use sessiond_core::{Cursor, ReadSession, Result, Verb};
 
 use super::{
     CANCELED, DONE, ERROR, EXIT_CODE, MAX_BYTES, NEXT_CURSOR, OUTPUT, RUNS_ON, SESSION_ID, TIMED_OUT, TRUNCATED, UNTIL,
@@ -32,6 +32,7 @@ pub(super) const TOOL: Tool = Tool {
             one-shot commands execute_command.",
     hints: Hints::LOOK,
     family: Family::Session,
+    verb: Verb::ReadSession,
     input: Object::closed(&[
         SESSION_ID,
         RUNS_ON,

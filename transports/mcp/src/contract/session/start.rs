@@ -1,6 +1,6 @@
 //! `session_start`: something lasting, on a terminal.
 
-use sessiond_core::{Error, Invocation, Launch, MAX_LABEL, NativeId, Result, StartSession, Started};
+use sessiond_core::{Error, Invocation, Launch, MAX_LABEL, NativeId, Result, StartSession, Started, Verb};
 
 use super::{
     CANCELED, CLIENT_ID, CWD, DONE, ENV, ERROR, EXIT_CODE, LONGEST_LIMIT_MS, MAX_BYTES, MAX_SIDE, NEXT_CURSOR, OUTPUT,
@@ -25,15 +25,21 @@ pub(super) const TOOL: Tool = Tool {
             same call; the session goes on whatever the wait finds.\n\
             The command is handed to the target's shell ($SHELL -c), with TERM=xterm-256color; login makes that a \
             login shell. native_id attaches to what runs on the target already, where the target can, instead of \
-            starting something. timeout_ms stops the session and all that it started when it is over.\n\
+            starting something. On an agent platform command is the name of an agent (get_agents), then its inputs as a \
+            JSON object if it takes any, and native_id is the id of a session from get_sessions. timeout_ms stops the session and all that it started when it is over.\n\
             A launch that fails (no such directory, no permission) is an error and leaves nothing behind; an unknown \
             program is the shell's exit code 127. At most 64 sessions and commands run at once by default \
             (limit_exceeded). The command can do whatever the server's user can. Calling again starts another one: \
             session_list shows what runs.",
     hints: Hints::ACT,
     family: Family::Session,
+    verb: Verb::StartSession,
     input: Object::closed(&[
-        Field::optional("command", Kind::TEXT, "One or more lines for the target's shell, such as bash -i."),
+        Field::optional(
+            "command",
+            Kind::TEXT,
+            "One or more lines for the target's shell, such as bash -i; on a platform, the agent.",
+        ),
         RUN_ON,
         CLIENT_ID,
         CWD,

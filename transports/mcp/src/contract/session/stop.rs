@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sessiond_core::{DEFAULT_STOP_WAIT, End, Result, StopOutcome, StopSession, StopStatus};
+use sessiond_core::{DEFAULT_STOP_WAIT, End, Result, StopOutcome, StopSession, StopStatus, Verb};
 
 use super::{CANCELED, DONE, ERROR, EXIT_CODE, LONGEST_WAIT_MS, RUNS_ON, SESSION_ID, TIMED_OUT, session};
 use crate::answer::Answer;
@@ -17,7 +17,8 @@ pub(super) const TOOL: Tool = Tool {
     title: "Stop a session",
     summary: "Stops a session and everything it started, and verifies that it is gone",
     about: "Stops a session and everything it started: pipelines, background jobs, processes that detached themselves. \
-            They get HUP and TERM, and after a grace (2 s by default) KILL. Asking again is harmless.\n\
+            They get HUP and TERM, and after a grace (2 s by default) KILL; a run of an agent is cancelled. Asking again \
+            is harmless.\n\
             status stopped means that the target has confirmed the end and nothing survives; stopping that this is \
             not confirmed yet: call again, or read with until end; finished that the session had ended by itself \
             or by its time limit. A process that even KILL does not end is named in error. A session that has ended \
@@ -26,6 +27,7 @@ pub(super) const TOOL: Tool = Tool {
             session_control. Errors: not_found.",
     hints: Hints::END,
     family: Family::Session,
+    verb: Verb::StopSession,
     input: Object::closed(&[
         SESSION_ID,
         RUNS_ON,

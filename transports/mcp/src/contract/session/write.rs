@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use bytes::Bytes;
-use sessiond_core::{Error, Result, WriteOutcome, WriteSession};
+use sessiond_core::{Error, Result, Verb, WriteOutcome, WriteSession};
 
 use super::{
     CANCELED, DONE, ERROR, EXIT_CODE, MAX_BYTES, NEXT_CURSOR, OUTPUT, RUNS_ON, SESSION_ID, TIMED_OUT, TRUNCATED, UNTIL,
@@ -32,6 +32,7 @@ pub(super) const TOOL: Tool = Tool {
             when its target takes no input.",
     hints: Hints::ACT,
     family: Family::Session,
+    verb: Verb::WriteSession,
     input: Object::closed(&[
         SESSION_ID,
         RUNS_ON,

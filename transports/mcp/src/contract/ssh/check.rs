@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use sessiond_core::{CheckCommand, CommandInfo, CommandStatus, Handle, Result};
+use sessiond_core::{CheckCommand, CommandInfo, CommandStatus, Handle, Result, Verb};
 use tokio::time::Instant;
 
 use super::{
@@ -34,6 +34,7 @@ pub(super) const TOOL: Tool = Tool {
             early lines are no longer kept. Errors: invalid_argument only.",
     hints: Hints::LOOK,
     family: Family::Ssh,
+    verb: Verb::CheckCommand,
     input: Object::closed(&[
         HANDLE_ID,
         Field::optional(

@@ -1,6 +1,6 @@
 //! `ssh_cmd_clear_history`: forgets the commands that have ended.
 
-use sessiond_core::Result;
+use sessiond_core::{Result, Verb};
 
 use crate::answer::Answer;
 use crate::contract::{Family, Hints, Request, Tool};
@@ -19,6 +19,7 @@ pub(super) const TOOL: Tool = Tool {
             is connected.",
     hints: Hints::END,
     family: Family::Ssh,
+    verb: Verb::ClearCommands,
     input: Object::closed(&[]),
     output: Object::open(&[
         Field::required("status", Kind::Choice(&["cleared"]), "That it is done."),

@@ -1,7 +1,7 @@
 //! `ssh_conn_connect`: a connection to a host, or the proof that there is one.
 
 use serde_json::Value;
-use sessiond_core::{Access, ConnectHost, Error, HostConnected, HostKey, Result};
+use sessiond_core::{ConnectHost, Error, HostConnected, HostKey, Result, Verb};
 
 use super::host;
 use crate::answer::Answer;
@@ -26,6 +26,7 @@ pub(super) const TOOL: Tool = Tool {
             never an argument: they come from the user's configuration.",
     hints: Hints { read_only: false, destructive: false, idempotent: true, open_world: true },
     family: Family::Ssh,
+    verb: Verb::ConnectHost,
     input: Object::closed(&[Field {
         name: "host_name",
         kind: Kind::TEXT,
@@ -66,7 +67,7 @@ const HOST_KEY: Object = Object::open(&[
 
 async fn run(Request { service, cx, mut args, .. }: Request<'_>) -> Result<Answer> {
     let target = host(&mut args, &cx.owner)?;
-    if target.is_none() && *cx.owner.access() == Access::Management {
+    if target.is_none() && cx.owner.only().is_none() {
         return Err(Error::invalid_argument("host_name is missing: it names the host, and ssh_host_list shows each"));
     }
     Ok(answer(service.connect_host(cx, ConnectHost { target }).await?))

@@ -1,6 +1,6 @@
 //! `ssh_host_disconnect`: the end of the connections to a host, and of what ran on them.
 
-use sessiond_core::{DisconnectHost, HostDisconnected, Result};
+use sessiond_core::{DisconnectHost, HostDisconnected, Result, Verb};
 
 use super::{host, host_name};
 use crate::answer::Answer;
@@ -23,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
             connected, naming them.",
     hints: Hints::END,
     family: Family::Ssh,
+    verb: Verb::DisconnectHost,
     input: Object::closed(&[host_name("Host to disconnect from; may be left out while one is connected.")]),
     output: Object::open(&[
         Field::required("status", Kind::Choice(&[DISCONNECTED, NOT_CONNECTED]), "What holds now, and did before."),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::Value;
-use sessiond_core::{CommandSummary, ListCommands, Pattern, RecentOutput, Result, decode};
+use sessiond_core::{CommandSummary, ListCommands, Pattern, RecentOutput, Result, Verb, decode};
 
 use super::{
     END_TIME, ERROR, EXIT_CODE, HANDLE, HOST, OUTPUT_LINES, PID, SIGNAL, START_TIME, STDERR_LINES, count, host,
@@ -34,6 +34,7 @@ pub(super) const TOOL: Tool = Tool {
             Errors: not_found for an unknown host; invalid_argument for a pattern that does not compile.",
     hints: Hints::LOOK,
     family: Family::Ssh,
+    verb: Verb::ListCommands,
     input: Object::closed(&[
         Field::optional(
             "limit",

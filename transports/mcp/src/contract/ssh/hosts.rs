@@ -1,7 +1,7 @@
 //! `ssh_host_list`: the hosts that the caller may use.
 
 use serde_json::Value;
-use sessiond_core::{HostInfo, Result, TargetInfo};
+use sessiond_core::{HostInfo, Result, TargetInfo, Verb};
 
 use crate::answer::Answer;
 use crate::contract::{Family, Hints, Request, Tool};
@@ -21,6 +21,7 @@ pub(super) const TOOL: Tool = Tool {
             where the server allows any host, names that are not listed work too. No errors of its own.",
     hints: Hints::LOOK,
     family: Family::Ssh,
+    verb: Verb::ListHosts,
     input: Object::closed(&[]),
     output: Object::open(&[Field::required("hosts", Kind::Many(&Kind::Object(&HOST)), "The hosts, by name.")]),
     run: |request| Box::pin(run(request)),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use sessiond_core::{Error, KillCommand, KillOutcome, KillResult, Result, Signal};
+use sessiond_core::{Error, KillCommand, KillOutcome, KillResult, Result, Signal, Verb};
 
 use super::{HANDLE, HANDLE_ID, LONGEST_CHECK_S, PID, TIMESTAMP, handle};
 use crate::answer::Answer;
@@ -34,6 +34,7 @@ pub(super) const TOOL: Tool = Tool {
             unavailable when the host cannot be asked; invalid_argument for an unknown signal.",
     hints: Hints::END,
     family: Family::Ssh,
+    verb: Verb::KillCommand,
     input: Object::closed(&[
         HANDLE_ID,
         Field::optional(

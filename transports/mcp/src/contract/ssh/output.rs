@@ -1,7 +1,7 @@
 //! `ssh_cmd_output`: lines of a command's output. Its published schema is its declaration.
 
 use serde_json::Value;
-use sessiond_core::{DEFAULT_LINES, Error, ReadCommand, Result, Stream, decode};
+use sessiond_core::{DEFAULT_LINES, Error, ReadCommand, Result, Stream, Verb, decode};
 
 use super::{HANDLE_ID, handle};
 use crate::answer::Answer;
@@ -28,6 +28,7 @@ pub(super) const TOOL: Tool = Tool {
             is connected again); invalid_argument for lines or start_line below 1 or no longer kept.",
     hints: Hints::LOOK,
     family: Family::Ssh,
+    verb: Verb::ReadCommand,
     input: Object::closed(&[
         HANDLE_ID,
         Field::optional(LINES, Kind::NullByDefault(&Kind::Integer), "How many lines at most, 1 or more; left out: 50."),

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use sessiond_core::{
     CommandInfo, CommandRun, CommandStatus, DEFAULT_SILENCE, Error, Handle, Invocation, LineFacts, MAX_INLINE, Result,
-    RunCommand, RunStatus, Tail, decode,
+    RunCommand, RunStatus, Tail, Verb, decode,
 };
 
 use super::{
@@ -37,6 +37,7 @@ pub(super) const TOOL: Tool = Tool {
             (use_sudo, or no SSH host). The command can do whatever the account can. Calling again runs it again.",
     hints: Hints::ACT,
     family: Family::Ssh,
+    verb: Verb::RunCommand,
     input: Object::closed(&[
         Field::required("command", Kind::TEXT, "One or more lines for the shell of the account on the host."),
         host_name("Host to run on, a key of ssh_host_list; may be left out while one is connected."),

@@ -1,7 +1,7 @@
 //! `ssh_conn_status`: how the caller's connections stand.
 
 use serde_json::Value;
-use sessiond_core::{Connection, ConnectionStatus, ListConnections, Result};
+use sessiond_core::{Connection, ConnectionStatus, ListConnections, Result, Verb};
 
 use super::{HOST, host, host_name};
 use crate::answer::Answer;
@@ -22,6 +22,7 @@ pub(super) const TOOL: Tool = Tool {
             there are, connected or not. Errors: not_found for an unknown host.",
     hints: Hints::LOOK,
     family: Family::Ssh,
+    verb: Verb::ListConnections,
     input: Object::closed(&[host_name("Show only this host.")]),
     output: Object::open(&[Field::required(
         "connections",
