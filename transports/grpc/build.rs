@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use prost::Message;
 
 /// The files, below `proto/`.
-const FILES: [&str; 5] = ["output", "target", "session", "command", "host"];
+const FILES: [&str; 6] = ["output", "target", "session", "command", "host", "agent"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");

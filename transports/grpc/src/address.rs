@@ -1,4 +1,4 @@
-//! Where a server listens: the unix socket of its user, another one, or a port of this machine.
+//! Where a server listens: the unix socket of its user, another one, or a port.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -18,6 +18,8 @@ pub enum Address {
     Unix(PathBuf),
     /// A port.
     Tcp(SocketAddr),
+    /// A host and a port that speaks TLS, to connect to: the certificate is to be that host's.
+    Tls(String),
 }
 
 impl Address {
@@ -34,7 +36,7 @@ impl Address {
 impl FromStr for Address {
     type Err = Error;
 
-    /// `unix:PATH`, `IP:PORT` or `http://IP:PORT`.
+    /// `unix:PATH`, `IP:PORT`, `http://IP:PORT` or `https://HOST:PORT`.
     fn from_str(text: &str) -> Result<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
             let path = path.strip_prefix("//").unwrap_or(path);
@@ -43,13 +45,28 @@ impl FromStr for Address {
             }
             return Ok(Self::Unix(path.into()));
         }
+        if let Some(host) = text.strip_prefix("https://") {
+            return tls(host.strip_suffix('/').unwrap_or(host));
+        }
         let port = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
         port.parse().map(Self::Tcp).map_err(|_| {
             Error::invalid_argument(format!(
-                "\"{}\" is no address: give unix:PATH or IP:PORT, such as 127.0.0.1:7700",
+                "\"{}\" is no address: give unix:PATH, IP:PORT such as 127.0.0.1:7700, or https://HOST:PORT to connect to",
                 shown(text)
             ))
         })
+    }
+}
+
+/// A host and a port to speak TLS with.
+fn tls(host: &str) -> Result<Address> {
+    let port =
+        host.rsplit_once(':').filter(|(name, _)| !name.is_empty()).and_then(|(_, port)| port.parse::<u16>().ok());
+    // Neither a path nor somebody's name: nothing of that would be sent.
+    let is_plain = host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']'));
+    match port {
+        Some(_) if is_plain => Ok(Address::Tls(host.to_owned())),
+        _ => Err(Error::invalid_argument(format!("\"https://{}\" is no address: give https://HOST:PORT", shown(host)))),
     }
 }
 
@@ -58,6 +75,7 @@ impl fmt::Display for Address {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Tcp(address) => write!(f, "http://{address}"),
+            Self::Tls(host) => write!(f, "https://{host}"),
         }
     }
 }
@@ -121,12 +139,27 @@ mod tests {
 
     #[test]
     fn an_address_is_read_as_it_is_written() {
-        for text in ["unix:/run/x.sock", "http://127.0.0.1:7700", "http://[::1]:7700"] {
+        for text in [
+            "unix:/run/x.sock",
+            "http://127.0.0.1:7700",
+            "http://[::1]:7700",
+            "https://box.example:7700",
+            "https://[::1]:1",
+        ] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
         assert_eq!("unix:///run/x".parse(), Ok(Address::Unix("/run/x".into())));
         assert_eq!("127.0.0.1:1".parse::<Address>().unwrap().to_string(), "http://127.0.0.1:1");
-        for text in ["", "unix:", "localhost", "https://127.0.0.1:1", "/run/x.sock"] {
+        for text in [
+            "",
+            "unix:",
+            "localhost",
+            "https://box.example",
+            "https://:1",
+            "https://me@box:1",
+            "https://box:1/x",
+            "/run/x.sock",
+        ] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
     }

@@ -27,10 +27,12 @@
 //! # }
 //! ```
 //!
+//! - [`Credentials`]: how a client proves who it is on a network (`connect`)
 //! - `verbs`: the verbs of `Service`
 //! - `follow`: output as a stream; `attach`: a terminal on a session
 
 mod attach;
+mod connect;
 mod follow;
 mod verbs;
 
@@ -40,10 +42,12 @@ use sessiond_core::{
     Call, Error, ErrorKind, Invocation, Launch, Owner, Result, SessionId, StartSession, TargetName, Wait, WindowSize,
 };
 use tokio::time::Instant;
-use tonic::transport::{Channel, Endpoint};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
 pub use attach::{Input, Output, Shown};
+pub use connect::Credentials;
 pub use follow::Items;
 
 use crate::convert::{self, Decode};
@@ -88,28 +92,44 @@ pub fn new_session(target: TargetName, invocation: Invocation) -> StartSession {
 /// A sessiond at the other end of a connection. Clones share the connection.
 #[derive(Clone, Debug)]
 pub struct GrpcClient {
-    channel: Channel,
+    channel: Wire,
 }
 
+/// The way to the server, which adds to each call what proves who we are.
+type Wire = InterceptedService<Channel, connect::Bearer>;
+
 impl GrpcClient {
-    /// Connects.
+    /// Connects, to a server that asks for nothing or knows whose the connection is.
     ///
     /// # Errors
     /// `unavailable` when nobody answers there.
     pub async fn connect(address: &Address) -> Result<Self> {
-        let channel = endpoint(address)?
-            .connect()
-            .await
-            .map_err(|error| Error::unavailable(format!("no sessiond answers on {address}: {}", innermost(&error))))?;
-        Ok(Self { channel })
+        Self::connect_with(address, &Credentials::none()).await
+    }
+
+    /// Connects, and proves who we are with each call.
+    ///
+    /// # Errors
+    /// `unavailable` when nobody answers there, or nobody whose certificate we trust; `failed_precondition` when the key
+    /// would go through a network in the clear, or for certificates that are none.
+    pub async fn connect_with(address: &Address, credentials: &Credentials) -> Result<Self> {
+        let bearer = credentials.bearer(address)?;
+        let channel =
+            credentials.endpoint(address)?.connect().await.map_err(|error| {
+                Error::unavailable(format!("no sessiond answers on {address}: {}", innermost(&error)))
+            })?;
+        Ok(Self { channel: InterceptedService::new(channel, bearer) })
     }
 
     /// Connects with the first call. Needs a tokio runtime.
     ///
     /// # Errors
-    /// `invalid_argument` for an address that cannot be one.
-    pub fn lazy(address: &Address) -> Result<Self> {
-        Ok(Self { channel: endpoint(address)?.connect_lazy() })
+    /// `invalid_argument` for an address that cannot be one; `failed_precondition` as for
+    /// [`connect_with`](Self::connect_with).
+    pub fn lazy(address: &Address, credentials: &Credentials) -> Result<Self> {
+        let bearer = credentials.bearer(address)?;
+        let channel = credentials.endpoint(address)?.connect_lazy();
+        Ok(Self { channel: InterceptedService::new(channel, bearer) })
     }
 
     /// A call to make, without a deadline of its own. Its owner counts for nothing: the server knows whose the
@@ -145,16 +165,6 @@ pub fn address_of_user() -> Result<Address> {
 /// The account that this process acts for.
 pub fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
-}
-
-fn endpoint(address: &Address) -> Result<Endpoint> {
-    let endpoint = Endpoint::from_shared(address.to_string())
-        .map_err(|error| Error::invalid_argument(format!("{address} is no address: {}", innermost(&error))))?;
-    Ok(endpoint
-        .connect_timeout(CONNECT)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .tcp_nodelay(true))
 }
 
 /// What lies at the bottom of an error: tonic's own says "transport error".

@@ -2,17 +2,19 @@
 
 use async_trait::async_trait;
 use sessiond_core::{
-    Call, CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
-    ControlOutcome, ControlSession, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList,
-    KillCommand, KillOutcome, ListCommands, ListConnections, ListSessions, ListTargets, Read, ReadCommand,
-    ReadCommandOutput, ReadSession, Result, RunCommand, Service, SessionPage, StartSession, Started, StopOutcome,
-    StopSession, Target, WriteOutcome, WriteSession,
+    Agent, AgentRun, AgentSessionDetail, AgentSessionPage, Call, CheckCommand, CommandInfo, CommandLines,
+    CommandResult, CommandRun, CommandSummary, CompleteManualTask, ConnectHost, Connection, ControlAgentSession,
+    ControlOutcome, ControlSession, DescribeAgentSession, DescribeManualTask, DisconnectHost, ExecuteCommand,
+    HostConnected, HostDisconnected, HostList, KillCommand, KillOutcome, ListAgentSessions, ListAgents, ListCommands,
+    ListConnections, ListSessions, ListTargets, ManualTask, PlatformList, Read, ReadCommand, ReadCommandOutput,
+    ReadSession, Result, RunCommand, Service, SessionPage, StartAgent, StartSession, Started, StopOutcome, StopSession,
+    Target, TaskCompletion, TokenUsage, WriteOutcome, WriteSession,
 };
-use tonic::transport::Channel;
 
-use super::{GrpcClient, answer, request, understood};
+use super::{GrpcClient, Wire, answer, request, understood};
 use crate::convert::Encode;
 use crate::proto;
+use crate::proto::agent_service_client::AgentServiceClient;
 use crate::proto::command_service_client::CommandServiceClient;
 use crate::proto::host_service_client::HostServiceClient;
 use crate::proto::session_service_client::SessionServiceClient;
@@ -20,35 +22,41 @@ use crate::proto::target_service_client::TargetServiceClient;
 
 impl GrpcClient {
     /// The server is the caller's own, so an answer may be as long as its limits allow.
-    pub(super) fn sessions(&self) -> SessionServiceClient<Channel> {
+    pub(super) fn sessions(&self) -> SessionServiceClient<Wire> {
         SessionServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    pub(super) fn commands(&self) -> CommandServiceClient<Channel> {
+    pub(super) fn commands(&self) -> CommandServiceClient<Wire> {
         CommandServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    fn targets(&self) -> TargetServiceClient<Channel> {
+    fn targets(&self) -> TargetServiceClient<Wire> {
         TargetServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    fn hosts(&self) -> HostServiceClient<Channel> {
+    fn hosts(&self) -> HostServiceClient<Wire> {
         HostServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    fn agents(&self) -> AgentServiceClient<Wire> {
+        AgentServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
     }
 }
 
-/// Implements the verbs: each line a verb, its request, its answer and the client that has it;
-/// `+` marks a verb that has no request but a message.
+/// Implements the verbs: each line a verb, its request, its answer and the client that has it. `as` names the message of
+/// a request that has another one too; `+` marks a verb that has no request but a message.
 macro_rules! verbs {
     (
-        $($verb:ident($asked:ty) -> $answered:ty, $client:ident;)*
+        $($verb:ident($asked:ty $(as $alias:ident)?) -> $answered:ty, $client:ident;)*
         $(+ $bare:ident($message:ident) -> $told:ty, $bare_client:ident;)*
     ) => {
         #[async_trait]
         impl Service for GrpcClient {
             $(
                 async fn $verb(&self, cx: &Call, asked: $asked) -> Result<$answered> {
-                    let request = request(cx, asked.encode())?;
+                    let message = asked.encode();
+                    $(let message = proto::$alias::from(message);)?
+                    let request = request(cx, message)?;
                     understood(answer(cx, self.$client().$verb(request)).await?)
                 }
             )*
@@ -80,6 +88,15 @@ verbs! {
     connect_host(ConnectHost) -> HostConnected, hosts;
     list_connections(ListConnections) -> Vec<Connection>, hosts;
     disconnect_host(DisconnectHost) -> HostDisconnected, hosts;
+    list_agent_sessions(ListAgentSessions) -> AgentSessionPage, agents;
+    describe_agent_session(DescribeAgentSession) -> AgentSessionDetail, agents;
+    agent_token_usage(DescribeAgentSession as AgentTokenUsageRequest) -> TokenUsage, agents;
+    list_agents(ListAgents) -> Vec<Agent>, agents;
+    start_agent(StartAgent) -> AgentRun, agents;
+    control_agent_session(ControlAgentSession) -> AgentRun, agents;
+    describe_manual_task(DescribeManualTask) -> ManualTask, agents;
+    complete_manual_task(CompleteManualTask) -> TaskCompletion, agents;
     + list_hosts(ListHostsRequest) -> HostList, hosts;
     + clear_commands(ClearCommandsRequest) -> usize, commands;
+    + list_platforms(ListPlatformsRequest) -> PlatformList, agents;
 }

@@ -42,6 +42,7 @@ impl Decode for proto::Host {
             client_id: self.client_id,
             backend: backend(&self.backend),
             host: self.info.decode()?,
+            platform: None,
         })
     }
 }

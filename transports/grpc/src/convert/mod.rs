@@ -3,18 +3,22 @@
 //!
 //! What comes in is checked for what a message can lack and the core's types cannot; ranges are the core's to check.
 //!
-//! - `output`, `target`, `session`, `command` and `handle`, `host`: by file of `proto/`
+//! - `output`, `target`, `session`, `command` and `handle`, `host`, `agent` and `task`: by file of `proto/`
+//! - `json`: values that are JSON text
 //! - `item`: pieces of followed output
 //! - `error`: errors as status codes with details
 
+mod agent;
 mod command;
 pub(crate) mod error;
 mod handle;
 mod host;
 mod item;
+mod json;
 mod output;
 mod session;
 mod target;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -110,6 +114,33 @@ impl Decode for prost_types::Timestamp {
         SystemTime::try_from(self).map_err(|_| Error::invalid_argument("a timestamp is out of range"))
     }
 }
+
+/// Implements both ways for types whose message has the same fields, name by name; one that either side lacks does not
+/// compile.
+macro_rules! alike {
+    ($($name:ident { $($field:ident),* $(,)? })*) => {
+        $(
+            impl Encode for $name {
+                type Message = proto::$name;
+
+                fn encode(self) -> proto::$name {
+                    let Self { $($field),* } = self;
+                    proto::$name { $($field),* }
+                }
+            }
+
+            impl Decode for proto::$name {
+                type Value = $name;
+
+                fn decode(self) -> Result<$name> {
+                    let Self { $($field),* } = self;
+                    Ok($name { $($field),* })
+                }
+            }
+        )*
+    };
+}
+use alike;
 
 /// What must be there.
 pub(crate) fn required<T>(value: Option<T>, field: &str) -> Result<T> {

@@ -153,12 +153,13 @@ impl Encode for sessiond_core::End {
     type Message = proto::End;
 
     fn encode(self) -> proto::End {
-        use proto::end::Exit as Sent;
+        use proto::end::{Canceled, Exit as Sent};
         let exit = match self.exit {
             Exit::Exited(code) => Sent::Exited(code),
             Exit::Signaled(name) => Sent::Signaled(name),
             Exit::Failed(why) => Sent::Failed(why),
             Exit::Lost(how) => Sent::Lost(how),
+            Exit::Canceled => Sent::Canceled(Canceled {}),
         };
         proto::End { exit: Some(exit), cause: Some(self.cause.encode()) }
     }
@@ -174,6 +175,7 @@ impl Decode for proto::End {
             Sent::Signaled(name) => Exit::Signaled(name),
             Sent::Failed(why) => Exit::Failed(why),
             Sent::Lost(how) => Exit::Lost(how),
+            Sent::Canceled(_) => Exit::Canceled,
         };
         Ok(sessiond_core::End { exit, cause: self.cause.unwrap_or_default().decode()? })
     }

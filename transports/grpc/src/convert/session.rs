@@ -1,13 +1,17 @@
 //! Sessions.
 
 use sessiond_core::{
-    Action, ControlOutcome, ControlSession, Cursor, Key, Launch, ListSessions, NativeId, ReadSession, Result,
-    SessionPage, SessionSummary, StartSession, Started, Status, StopOutcome, StopSession, StopStatus, TargetName,
-    WindowSize, WriteOutcome, WriteSession,
+    Action, ControlOutcome, ControlSession, Cursor, InputState, Key, Launch, ListSessions, NativeId, ReadSession,
+    Result, SessionPage, SessionSummary, StartSession, Started, Status, StopOutcome, StopSession, StopStatus,
+    TargetName, WindowSize, WriteOutcome, WriteSession,
 };
 
-use super::{Decode, Encode, backend, count, known, required, session_id, target, unknown, unsaid};
+use super::{Decode, Encode, alike, backend, count, known, required, session_id, target, unknown, unsaid};
 use crate::proto;
+
+alike! {
+    InputState { waiting, evidence }
+}
 
 /// A session and its target, as every call names them.
 pub(crate) type Named = (sessiond_core::SessionId, Option<TargetName>);
@@ -383,6 +387,7 @@ impl Encode for SessionSummary {
             output_end: self.output_end.0,
             descendants: u32::try_from(self.descendants).unwrap_or(u32::MAX),
             native_id: self.native_id.map(|native| native.0),
+            input_state: self.input_state.encode(),
         }
     }
 }
@@ -406,6 +411,7 @@ impl Decode for proto::SessionSummary {
             output_end: Cursor(self.output_end),
             descendants: count(self.descendants.into()),
             native_id: self.native_id.map(NativeId),
+            input_state: self.input_state.decode()?,
         })
     }
 }

@@ -48,6 +48,7 @@ fn listed(Target { info, status }: Target) -> proto::Target {
         availability: status.availability.encode().into(),
         detail: status.detail,
         machine: status.machine.encode(),
+        platform: info.platform.encode(),
     }
 }
 
@@ -60,6 +61,7 @@ impl Decode for proto::Target {
             client_id: self.client_id,
             backend: backend(&self.backend),
             host: self.host.decode()?,
+            platform: self.platform.decode()?,
         };
         let availability = known::<proto::Availability>(self.availability, "availability")?.decode()?;
         let status = TargetStatus { availability, detail: self.detail, machine: self.machine.decode()? };

@@ -28,6 +28,11 @@ fn target() -> TargetName {
     TargetName::new("box é").unwrap()
 }
 
+fn platform() -> TargetInfo {
+    let platform = Some(PlatformInfo { dialect: "itential".to_owned() });
+    TargetInfo { platform, ..TargetInfo::new(target(), "agent-platform") }
+}
+
 fn session() -> SessionId {
     "48prpksppxwsnfn8fy6s3wye6j".parse().unwrap()
 }
@@ -56,6 +61,7 @@ fn ends() -> Vec<End> {
         Exit::Signaled("TERM".to_owned()),
         Exit::Failed("why".to_owned()),
         Exit::Lost(String::new()),
+        Exit::Canceled,
     ];
     let causes = [
         Cause::Own,
@@ -150,7 +156,8 @@ fn targets_come_back_as_they_went() {
         ListTargets { target: Some(target()), wait: Duration::from_secs(20) },
         ListTargets::default(),
         all,
-        vec![Target { info: TargetInfo::new(target(), "pty"), status: plain }],
+        vec![Target { info: TargetInfo::new(target(), "pty"), status: plain.clone() }],
+        vec![Target { info: platform(), status: plain }],
         Vec::<Target>::new(),
     ];
 }
@@ -221,6 +228,7 @@ fn session_answers_come_back_as_they_went() {
         output_end: Cursor(2),
         descendants: 3,
         native_id: Some(NativeId("n".to_owned())),
+        input_state: Some(InputState { waiting: true, evidence: "a work item waits".to_owned() }),
     };
     let running = SessionSummary {
         label: None,
@@ -228,6 +236,7 @@ fn session_answers_come_back_as_they_went() {
         status: Status::Running,
         end: None,
         native_id: None,
+        input_state: None,
         ..summary.clone()
     };
     returns![
@@ -386,6 +395,198 @@ fn hosts_come_back_as_they_went() {
     ];
 }
 
+/// Texts, numbers and lists as a platform may send them, or leave them out.
+mod some {
+    use proptest::prelude::*;
+    use sessiond_core::*;
+
+    fn text() -> impl Strategy<Value = Option<String>> {
+        proptest::option::of(".{0,8}")
+    }
+
+    prop_compose! {
+        pub(super) fn session()(
+            session_id in ".{0,8}", status in ".{0,8}", agent_name in text(), started_at in text(), end_time in text(),
+            duration_ms in any::<Option<i64>>(), total_input_tokens in any::<Option<u64>>(),
+            total_output_tokens in any::<Option<u64>>(),
+        ) -> AgentSession {
+            AgentSession {
+                session_id, status, agent_name, started_at, end_time, duration_ms, total_input_tokens,
+                total_output_tokens,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn event()(
+            event_id in text(), sequence_number in any::<Option<i64>>(), timestamp in text(), text in text(),
+        ) -> ReasoningEvent {
+            ReasoningEvent { event_id, sequence_number, timestamp, text }
+        }
+    }
+
+    prop_compose! {
+        fn pending()(
+            work_item_id in ".{0,8}", title in text(), view_type in text(),
+            waiting_age_seconds in any::<Option<u64>>(), completion_supported in any::<bool>(),
+        ) -> ManualTaskSummary {
+            ManualTaskSummary { work_item_id, title, view_type, waiting_age_seconds, completion_supported }
+        }
+    }
+
+    prop_compose! {
+        pub(super) fn detail()(
+            session in session(), output in text(), dropped_events in any::<u64>(),
+            reasoning_events in proptest::collection::vec(event(), 0..3),
+            pending_manual_tasks in proptest::option::of(proptest::collection::vec(pending(), 0..3)),
+        ) -> AgentSessionDetail {
+            AgentSessionDetail {
+                session_id: session.session_id, status: session.status, agent_name: session.agent_name, output,
+                started_at: session.started_at, end_time: session.end_time, duration_ms: session.duration_ms,
+                reasoning_events, pending_manual_tasks, dropped_events,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn counts()(
+            input_tokens in any::<Option<u64>>(), output_tokens in any::<Option<u64>>(),
+            cache_read_tokens in any::<Option<u64>>(), cache_creation_tokens in any::<Option<u64>>(),
+            total_tokens in any::<Option<u64>>(),
+        ) -> TokenCounts {
+            TokenCounts { input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens, total_tokens }
+        }
+    }
+
+    prop_compose! {
+        fn turn()(
+            sequence_number in any::<Option<i64>>(), timestamp in text(), succeeded in any::<bool>(),
+            duration_ms in any::<Option<u64>>(), token_usage in proptest::option::of(counts()), error in text(),
+        ) -> TokenTurn {
+            TokenTurn { sequence_number, timestamp, succeeded, duration_ms, token_usage, error }
+        }
+    }
+
+    prop_compose! {
+        pub(super) fn usage()(
+            session_id in ".{0,8}", turn_count in any::<u64>(), total_duration_ms in any::<u64>(),
+            total_input_tokens in any::<u64>(), total_output_tokens in any::<u64>(), total_tokens in any::<u64>(),
+            turns in proptest::collection::vec(turn(), 0..3),
+        ) -> TokenUsage {
+            let summary = TokenSummary {
+                session_id, turn_count, total_duration_ms, total_input_tokens, total_output_tokens, total_tokens,
+            };
+            TokenUsage { summary, turns }
+        }
+    }
+
+    prop_compose! {
+        pub(super) fn agent()(
+            name in ".{0,8}", description in text(), agent_id in text(), route_name in text(),
+            schema in any::<Option<bool>>(), last_executed in text(),
+        ) -> Agent {
+            let input_schema = schema.map(|kept| Json::from_checked(format!("{{\"type\": \"object\", \"x\": {kept}}}")));
+            Agent { name, description, agent_id, route_name, input_schema, last_executed }
+        }
+    }
+
+    prop_compose! {
+        pub(super) fn task()(
+            pending in pending(), status in ".{0,8}", is_pending in any::<bool>(), header in text(), message in text(),
+            body in text(), btn_success in text(), btn_failure in text(),
+        ) -> ManualTask {
+            ManualTask {
+                work_item_id: pending.work_item_id, status, pending: is_pending, title: pending.title,
+                view_type: pending.view_type, header, message, body, btn_success, btn_failure,
+                waiting_age_seconds: pending.waiting_age_seconds,
+                completion_supported: pending.completion_supported,
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn records_of_platforms_come_back_as_they_went(
+        session in some::session(), detail in some::detail(), usage in some::usage(), agent in some::agent(),
+        task in some::task(),
+    ) {
+        returns![
+            AgentSessionPage { sessions: vec![session], next_page_token: Some("p".to_owned()) },
+            AgentSessionPage::default(),
+            detail,
+            usage,
+            vec![agent],
+            task,
+        ];
+    }
+}
+
+#[test]
+fn an_unknown_list_of_tasks_is_none_of_the_empty_ones() {
+    for tasks in [None, Some(Vec::new())] {
+        let detail = AgentSessionDetail { pending_manual_tasks: tasks, ..AgentSessionDetail::default() };
+        returns![detail];
+    }
+}
+
+#[test]
+fn requests_to_platforms_come_back_as_they_went() {
+    let json = |text: &str| Some(Json::from_checked(text));
+    let query = AgentSessionQuery {
+        agent_name: Some("a".to_owned()),
+        status: Some("RUNNING".to_owned()),
+        started_after: Some(moment()),
+        started_before: Some(moment()),
+        limit: 500,
+        page_token: Some("p".to_owned()),
+    };
+    let describe = DescribeAgentSession { target: Some(target()), session: "s".to_owned() };
+    let control = |action| ControlAgentSession {
+        target: Some(target()),
+        session: "s".to_owned(),
+        action,
+        input: json("[\"yes\"]"),
+    };
+    let complete = |finish_state| CompleteManualTask {
+        target: Some(target()),
+        work_item: "w".to_owned(),
+        finish_state,
+        confirm: true,
+        variables: json("{ \"a\": 1 }"),
+    };
+    returns![
+        PlatformList { platforms: vec![platform()] },
+        PlatformList::default(),
+        ListAgentSessions { target: Some(target()), query },
+        ListAgentSessions { target: None, query: AgentSessionQuery { limit: 1, ..AgentSessionQuery::default() } },
+        describe.clone(),
+        ListAgents { target: Some(target()) },
+        ListAgents::default(),
+        Vec::<Agent>::new(),
+        StartAgent { target: Some(target()), agent: "a".to_owned(), inputs: json("{}") },
+        StartAgent { target: None, agent: String::new(), inputs: None },
+        AgentRun { session_id: "s".to_owned(), status: "PENDING".to_owned() },
+        DescribeManualTask { target: Some(target()), work_item: "w".to_owned() },
+        ControlAgentSession { target: None, input: None, ..control(AgentAction::Pause) },
+        CompleteManualTask { target: None, confirm: false, variables: None, ..complete(FinishState::Success) },
+    ];
+    for action in [AgentAction::Cancel, AgentAction::Pause, AgentAction::Resume] {
+        returns![control(action)];
+    }
+    for finish_state in [FinishState::Success, FinishState::Failure] {
+        let (work_item_id, warnings) = ("w".to_owned(), vec!["it is the last one".to_owned()]);
+        let done =
+            TaskCompletion { work_item_id, title: Some("t".to_owned()), finish_state, completed: true, warnings };
+        let bare = TaskCompletion { title: None, completed: false, warnings: Vec::new(), ..done.clone() };
+        returns![complete(finish_state), done, bare];
+    }
+    let asked = proto::AgentTokenUsageRequest::from(describe.clone().encode());
+    assert_eq!(sent(&asked).decode(), Ok(describe));
+    let unsaid = proto::ListAgentSessionsRequest::default().decode().unwrap();
+    assert_eq!(unsaid.query, AgentSessionQuery { limit: DEFAULT_AGENT_PAGE, ..AgentSessionQuery::default() });
+}
+
 #[test]
 fn what_a_message_lacks_is_named() {
     let missing = |refused: Result<()>| refused.unwrap_err().message().to_owned();
@@ -397,6 +598,22 @@ fn what_a_message_lacks_is_named() {
     assert_eq!(missing(control.decode().map(drop)), "action is missing");
     let read = proto::ReadCommandRequest { stream: 9, ..Default::default() };
     assert_eq!(missing(read.decode().map(drop)), "stream is 9, which this server does not know");
+    let control = proto::ControlAgentSessionRequest::default();
+    assert_eq!(missing(control.clone().decode().map(drop)), "action is missing");
+    let control = proto::ControlAgentSessionRequest { action: 7, ..control };
+    assert_eq!(missing(control.decode().map(drop)), "action is 7, which this server does not know");
+    let complete = proto::CompleteManualTaskRequest::default();
+    assert_eq!(missing(complete.decode().map(drop)), "finish_state is missing");
+    let (no_object, no_json) = (Some("[]".to_owned()), Some("{\"a\": tru}".to_owned()));
+    let start = proto::StartAgentRequest { inputs_json: no_object.clone(), ..Default::default() };
+    let object = "must be a JSON object, like {\"name\": \"value\"}";
+    assert_eq!(missing(start.decode().map(drop)), format!("inputs_json {object}"));
+    let finish_state = proto::FinishState::Success.into();
+    let complete = proto::CompleteManualTaskRequest { finish_state, variables_json: no_object, ..Default::default() };
+    assert_eq!(missing(complete.decode().map(drop)), format!("variables_json {object}"));
+    let action = proto::AgentAction::Resume.into();
+    let control = proto::ControlAgentSessionRequest { action, input_json: no_json, ..Default::default() };
+    assert_eq!(missing(control.decode().map(drop)), "input_json is no JSON value: see line 1, column 10");
     let negative = prost_types::Duration { seconds: -1, nanos: 0 };
     assert_eq!(missing(negative.decode().map(drop)), "a duration is negative: it must be 0 or more");
 }

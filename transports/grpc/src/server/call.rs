@@ -8,7 +8,7 @@ use tokio_util::sync::DropGuard;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Status};
 
-use super::peer::Peer;
+use super::gate::Caller;
 
 /// What is kept of a caller's time for the way of the answer: a tenth, and at most this.
 const RESERVE: Duration = Duration::from_millis(250);
@@ -23,14 +23,14 @@ pub(super) struct Begun<M> {
 /// Begins a call.
 ///
 /// # Errors
-/// `UNAUTHENTICATED` when no listener has said whom the connection belongs to.
+/// `UNAUTHENTICATED` when nobody has said whom it belongs to.
 pub(super) fn begin<M>(request: Request<M>) -> Result<Begun<M>, Status> {
     let arrived = Instant::now();
     let (metadata, extensions, message) = request.into_parts();
-    let Some(Peer(owner)) = extensions.get() else {
-        return Err(Status::unauthenticated("nobody has said whom this connection belongs to"));
+    let Some(Caller(identity)) = extensions.get() else {
+        return Err(Status::unauthenticated("nobody has said whom this call belongs to"));
     };
-    let mut cx = Call::new(owner.clone());
+    let mut cx = Call::new(identity.owner.clone());
     if let Some(time) = timeout(&metadata) {
         cx.deadline = arrived + time.saturating_sub(RESERVE.min(time / 10)).min(Call::LONGEST);
     }

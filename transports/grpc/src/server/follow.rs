@@ -21,6 +21,11 @@ use crate::convert::{Follows, Named};
 /// what is copied is still in the processor's cache when it is sent.
 const CHUNK: usize = 32 << 10;
 
+/// The most bytes that are read at once, which go out as several chunks without another copy. A read looks for the end
+/// of a character where nobody has looked lately, which takes as long as copying a good part of a chunk; and of smaller
+/// buffers the allocator gives the pages back each time.
+const READ: usize = 4 * CHUNK;
+
 /// What is followed.
 pub(super) enum Source {
     /// A session's one stream.
@@ -73,17 +78,19 @@ impl Followed {
         if missing > 0 {
             return Some(Item::Gap { start: std::mem::replace(&mut self.cursor, slice.start), bytes: missing });
         }
-        let bytes = std::mem::take(&mut slice.bytes);
+        let bytes = slice.bytes.split_to(slice.bytes.len().min(CHUNK));
         if !bytes.is_empty() {
-            self.cursor = slice.next;
-            return Some(Item::Chunk { start: slice.start, bytes });
+            let start = slice.start;
+            slice.start = Cursor(start.0 + bytes.len() as u64);
+            self.cursor = slice.start;
+            return Some(Item::Chunk { start, bytes });
         }
         self.is_over = slice.ended.is_some();
         self.untold.take()?.ended.map(Item::End)
     }
 
     async fn read(&self) -> Result<Read> {
-        let wait = Wait { time: MAX_WAIT, until: None, max_bytes: Some(CHUNK) };
+        let wait = Wait { time: MAX_WAIT, until: None, max_bytes: Some(READ) };
         let (cx, cursor) = (&self.cx, self.cursor);
         match &self.source {
             Source::Session((session, target)) => {

@@ -1,8 +1,7 @@
-//! Listening: on a unix socket that only its user can reach, or on a port that every account of the machine can.
+//! Listening: on a unix socket that only its user can reach, or on a port, where callers must prove who they are.
 
 use std::fs::{File, Permissions};
 use std::io;
-use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
@@ -10,8 +9,10 @@ use std::time::Duration;
 
 use futures_util::{Stream, stream};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use sessiond_core::{Error, Owner, Result};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use sessiond_bootstrap::identity::Identity;
+use sessiond_bootstrap::network::{self, Connection, Door, Network};
+use sessiond_core::{Error, Result};
+use tokio::net::{UnixListener, UnixStream};
 use tokio_util::either::Either;
 
 use super::peer::Accepted;
@@ -34,22 +35,25 @@ pub struct Listener(Kind);
 
 enum Kind {
     Unix(UnixListener, Place),
-    Tcp(TcpListener),
+    Port(network::Listener, Door),
 }
 
 impl Listener {
-    /// Listens here. On a unix socket every caller is asked for its uid, and only our own gets in. A port proves
-    /// nobody: there `no_password` must say that this is meant, and only addresses of this machine are taken.
+    /// Listens here. On a unix socket every caller is asked for its uid, and only our own gets in. A port has a door:
+    /// what that asks of callers, `network` judges.
     ///
     /// Needs a tokio runtime.
     ///
     /// # Errors
-    /// `failed_precondition` when another server listens here, or a port is asked for without `no_password` or beyond
-    /// this machine; `permission_denied` for a directory that is not safe; `unavailable` when the system refuses.
-    pub fn bind(address: &Address, no_password: bool) -> Result<Self> {
+    /// `failed_precondition` when another server listens here, or as for [`Network::listen`]; `invalid_argument` for an
+    /// address to connect to; `permission_denied` for a directory that is not safe; `unavailable` when the system refuses.
+    pub fn bind(address: &Address, network: &Network, door: Door) -> Result<Self> {
         match address {
             Address::Unix(path) => Self::unix(path),
-            Address::Tcp(address) => Self::tcp(*address, no_password),
+            Address::Tcp(address) => Ok(Self(Kind::Port(network.listen(*address, door)?, door))),
+            Address::Tls(_) => Err(Error::invalid_argument(format!(
+                "{address} is where to connect to: listen on IP:PORT, with network.certificate_file for TLS"
+            ))),
         }
     }
 
@@ -65,25 +69,6 @@ impl Listener {
         Ok(Self(Kind::Unix(listener, place)))
     }
 
-    fn tcp(address: SocketAddr, no_password: bool) -> Result<Self> {
-        if !address.ip().is_loopback() {
-            return Err(Error::failed_precondition(format!(
-                "{address} can be reached from other machines, which nobody here checks: listen on 127.0.0.1 or [::1], \
-                 and let ssh carry what comes from elsewhere"
-            )));
-        }
-        if !no_password {
-            return Err(Error::failed_precondition(format!(
-                "{address} lets every account of this machine in: listen on a unix socket, or say --no-password when \
-                 that is meant"
-            )));
-        }
-        let refused = |error: io::Error| Error::unavailable(format!("cannot listen on {address}: {error}"));
-        let listener = std::net::TcpListener::bind(address).map_err(refused)?;
-        listener.set_nonblocking(true).map_err(refused)?;
-        Ok(Self(Kind::Tcp(TcpListener::from_std(listener).map_err(refused)?)))
-    }
-
     /// Where it listens, the port that the system has chosen included.
     ///
     /// # Errors
@@ -91,20 +76,21 @@ impl Listener {
     pub fn address(&self) -> io::Result<Address> {
         Ok(match &self.0 {
             Kind::Unix(_, place) => Address::Unix(place.path.clone()),
-            Kind::Tcp(listener) => Address::Tcp(listener.local_addr()?),
+            Kind::Port(listener, _) if listener.is_encrypted() => Address::Tls(listener.address()?.to_string()),
+            Kind::Port(listener, _) => Address::Tcp(listener.address()?),
         })
     }
 
-    /// The connections that come, each with its owner. Dropping the stream ends the listening.
-    pub fn incoming(self) -> impl Stream<Item = io::Result<Accepted<Either<UnixStream, TcpStream>>>> + Send {
-        stream::unfold(self, async |listener| Some((Ok(listener.accept().await), listener)))
+    /// The connections that come, each with what is known of its caller. Dropping the stream ends the listening.
+    pub fn incoming(self) -> impl Stream<Item = io::Result<Accepted<Either<UnixStream, Connection>>>> + Send {
+        stream::unfold(self, async |mut listener| Some((Ok(listener.accept().await), listener)))
     }
 
-    async fn accept(&self) -> Accepted<Either<UnixStream, TcpStream>> {
+    async fn accept(&mut self) -> Accepted<Either<UnixStream, Connection>> {
         loop {
-            let accepted = match &self.0 {
+            let accepted = match &mut self.0 {
                 Kind::Unix(listener, _) => listener.accept().await.and_then(|(stream, _)| ours(stream)),
-                Kind::Tcp(listener) => listener.accept().await.and_then(|(stream, _)| anybodys(stream)),
+                Kind::Port(listener, door) => return through(*door, listener.accept().await),
             };
             match accepted {
                 Ok(Some(accepted)) => return accepted,
@@ -120,19 +106,23 @@ impl Listener {
 
 /// A connection to the unix socket, when its other end is this user's. Nobody else can open the socket but root, who
 /// can become this user and then is.
-fn ours(stream: UnixStream) -> io::Result<Option<Accepted<Either<UnixStream, TcpStream>>>> {
+fn ours(stream: UnixStream) -> io::Result<Option<Accepted<Either<UnixStream, Connection>>>> {
     let peer = stream.peer_cred()?.uid();
     if peer != uid() {
         tracing::warn!(uid = peer, "turned a connection away: it comes from another account");
         return Ok(None);
     }
-    Ok(Some(Accepted::new(Either::Left(stream), Owner::management(format!("uid:{peer}")))))
+    Ok(Some(Accepted::proven(Either::Left(stream), Identity::unix(peer))))
 }
 
-/// A connection to the port. They are all the same to us.
-fn anybodys(stream: TcpStream) -> io::Result<Option<Accepted<Either<UnixStream, TcpStream>>>> {
-    stream.set_nodelay(true)?;
-    Ok(Some(Accepted::new(Either::Right(stream), Owner::management("loopback"))))
+/// A connection to the port.
+fn through(door: Door, connection: Connection) -> Accepted<Either<UnixStream, Connection>> {
+    let origin = connection.origin().clone();
+    let stream = Either::Right(connection);
+    match door {
+        Door::Open => Accepted::proven(stream, Identity::no_password()),
+        Door::Asked | Door::AskedInTheClear => Accepted::asked(stream, origin),
+    }
 }
 
 /// Takes the lock that stands beside a socket for as long as somebody serves on it, so that two servers that start at

@@ -1,35 +1,52 @@
-//! Whom a connection belongs to: an identity that its listener has proven.
+//! Whom a connection belongs to, as far as its listener can tell.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use sessiond_bootstrap::identity::{Identity, Kind};
+use sessiond_bootstrap::network::Origin;
 use sessiond_core::Owner;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tonic::transport::server::Connected;
 
-/// A connection and the owner of every call on it.
+/// A connection, with what is known of whoever is at its other end.
 pub struct Accepted<IO> {
     io: IO,
-    owner: Owner,
+    peer: Peer,
 }
 
 impl<IO> Accepted<IO> {
-    /// This connection is that owner's.
+    /// Every call on this connection is that owner's.
     pub fn new(io: IO, owner: Owner) -> Self {
-        Self { io, owner }
+        Self::proven(io, Identity::proven(owner, Kind::Unix))
+    }
+
+    /// Every call on this connection is theirs.
+    pub fn proven(io: IO, identity: Identity) -> Self {
+        Self { io, peer: Peer::Proven(identity) }
+    }
+
+    /// Each call must prove whose it is, or the connection's certificate does.
+    pub fn asked(io: IO, origin: Origin) -> Self {
+        Self { io, peer: Peer::Asked(origin) }
     }
 }
 
-/// The owner, as the calls of a connection find it.
+/// Who is at the other end, as the calls of a connection find it.
 #[derive(Clone)]
-pub struct Peer(pub(super) Owner);
+pub enum Peer {
+    /// Somebody whom the listener has proven.
+    Proven(Identity),
+    /// Somebody from there, who is asked with each call.
+    Asked(Origin),
+}
 
 impl<IO> Connected for Accepted<IO> {
     type ConnectInfo = Peer;
 
     fn connect_info(&self) -> Peer {
-        Peer(self.owner.clone())
+        self.peer.clone()
     }
 }
 

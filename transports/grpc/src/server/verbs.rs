@@ -13,6 +13,7 @@ use super::follow::{Followed, Source, follow};
 use crate::convert::error::status;
 use crate::convert::{Decode, Encode, Follows, known, named};
 use crate::proto;
+use crate::proto::agent_service_server::AgentService;
 use crate::proto::command_service_server::CommandService;
 use crate::proto::host_service_server::HostService;
 use crate::proto::session_service_server::SessionService;
@@ -150,6 +151,27 @@ services! {
                 let Begun { cx, guard: _taken_back, .. } = begin(request)?;
                 let hosts = self.service.list_hosts(&cx).await.map_err(|error| status(&error))?;
                 Ok(Response::new(hosts.encode()))
+            }
+        }
+    }
+
+    AgentService {
+        list_agent_sessions(ListAgentSessionsRequest) -> ListAgentSessionsResponse;
+        describe_agent_session(DescribeAgentSessionRequest) -> DescribeAgentSessionResponse { session };
+        agent_token_usage(AgentTokenUsageRequest) -> AgentTokenUsageResponse;
+        list_agents(ListAgentsRequest) -> ListAgentsResponse;
+        start_agent(StartAgentRequest) -> StartAgentResponse { run };
+        control_agent_session(ControlAgentSessionRequest) -> ControlAgentSessionResponse { run };
+        describe_manual_task(DescribeManualTaskRequest) -> DescribeManualTaskResponse { task };
+        complete_manual_task(CompleteManualTaskRequest) -> CompleteManualTaskResponse;
+        + {
+            async fn list_platforms(
+                &self,
+                request: Request<proto::ListPlatformsRequest>,
+            ) -> Result<Response<proto::ListPlatformsResponse>, Status> {
+                let Begun { cx, guard: _taken_back, .. } = begin(request)?;
+                let platforms = self.service.list_platforms(&cx).await.map_err(|error| status(&error))?;
+                Ok(Response::new(platforms.encode()))
             }
         }
     }

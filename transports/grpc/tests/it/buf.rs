@@ -29,7 +29,7 @@ async fn it_finds_calls_and_follows_by_reflection_alone() {
         .arg(place.socket());
     let listed = list.arg("http://localhost").output().unwrap();
     let methods: Vec<&str> = stdout(&listed).lines().collect();
-    assert_eq!(methods.iter().filter(|name| name.starts_with("sessiond.v1.")).count(), 22, "{methods:?}");
+    assert_eq!(methods.iter().filter(|name| name.starts_with("sessiond.v1.")).count(), 31, "{methods:?}");
     assert!(methods.contains(&"grpc.health.v1.Health/Check"), "{methods:?}");
 
     let health = call(&place, "grpc.health.v1.Health/Check", r#"{"service": "sessiond.v1.SessionService"}"#);

@@ -7,9 +7,11 @@
     reason = "tests may stop at the first surprise"
 )]
 
+mod agents;
 mod attach;
 mod buf;
 mod follow;
+mod network;
 mod packaging;
 mod person;
 mod place;

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::Signal;
-use sessiond_core::{ErrorKind, ListTargets, Service};
+use sessiond_bootstrap::network::Door;
+use sessiond_bootstrap::{Args, Bootstrap, Environment};
+use sessiond_core::{ErrorKind, ListTargets, Service, Tasks};
 use sessiond_grpc::Address;
 use sessiond_grpc::client::GrpcClient;
 use sessiond_grpc::server::Listener;
@@ -17,8 +19,15 @@ fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }
 
+/// Listens on a network where nobody is known.
+fn bind(address: &Address, no_password: bool) -> sessiond_core::Result<Listener> {
+    let bootstrap = Bootstrap::load(&Args::default(), Environment::default()).unwrap();
+    let network = bootstrap.network(&["h2"], &Tasks::new()).unwrap();
+    Listener::bind(address, &network, if no_password { Door::Open } else { Door::Asked })
+}
+
 fn refused(address: &Address, no_password: bool) -> (ErrorKind, String) {
-    let error = Listener::bind(address, no_password).err().expect("this is refused");
+    let error = bind(address, no_password).err().expect("this is refused");
     (error.kind(), error.message().to_owned())
 }
 
@@ -26,7 +35,7 @@ fn refused(address: &Address, no_password: bool) -> (ErrorKind, String) {
 async fn the_socket_is_its_users_alone_and_goes_with_its_server() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("own/s");
-    let listener = Listener::bind(&Address::Unix(path.clone()), false).unwrap();
+    let listener = bind(&Address::Unix(path.clone()), false).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     drop(listener);
     assert!(!path.exists());
@@ -36,12 +45,12 @@ async fn the_socket_is_its_users_alone_and_goes_with_its_server() {
 async fn a_second_server_leaves_the_first_ones_socket_alone() {
     let place = tempfile::tempdir().unwrap();
     let address = Address::Unix(place.path().join("s"));
-    let first = Listener::bind(&address, false).unwrap();
+    let first = bind(&address, false).unwrap();
     let (kind, message) = refused(&address, false);
     assert_eq!(kind, ErrorKind::FailedPrecondition);
     assert!(message.starts_with("another server listens on "), "{message}");
     drop(first);
-    drop(Listener::bind(&address, false).unwrap());
+    drop(bind(&address, false).unwrap());
 }
 
 #[tokio::test]
@@ -51,7 +60,7 @@ async fn of_servers_that_start_at_the_same_time_one_listens_and_the_others_are_t
     let runtime = tokio::runtime::Handle::current();
     let start = || {
         let _entered = runtime.enter();
-        let bound = Listener::bind(&Address::Unix(path.clone()), false);
+        let bound = bind(&Address::Unix(path.clone()), false);
         if bound.is_err() {
             UnixStream::connect(&path).expect("whoever was first listens by now");
         }
@@ -71,7 +80,7 @@ async fn what_a_killed_server_left_is_replaced_and_what_is_somebody_elses_is_not
     let address = Address::Unix(path.clone());
     // A socket that nobody listens on any more, as SIGKILL leaves it.
     drop(UnixListener::bind(&path).unwrap());
-    drop(Listener::bind(&address, false).unwrap());
+    drop(bind(&address, false).unwrap());
 
     let other = UnixListener::bind(&path).unwrap();
     assert!(refused(&address, false).1.starts_with("another server listens on "));
@@ -94,12 +103,14 @@ async fn a_directory_that_is_not_its_users_own_is_refused() {
 }
 
 #[tokio::test]
-async fn a_port_needs_a_word_and_is_of_this_machine_only() {
+async fn a_port_without_keys_needs_a_word_and_is_of_this_machine_only() {
     let local = "127.0.0.1:0".parse().unwrap();
-    assert!(refused(&local, false).1.contains("say --no-password when that is meant"));
+    assert!(refused(&local, false).1.contains("say --no-password when every account of this machine is meant"));
+    let host = "https://127.0.0.1:1".parse().unwrap();
+    assert!(refused(&host, false).1.contains("is where to connect to"));
     assert!(refused(&"0.0.0.0:0".parse().unwrap(), true).1.contains("can be reached from other machines"));
     assert!(refused(&"[::]:0".parse().unwrap(), true).1.contains("can be reached from other machines"));
-    drop(Listener::bind(&local, true).unwrap());
+    drop(bind(&local, true).unwrap());
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use sessiond_bootstrap::Args;
+use sessiond_bootstrap::identity::KeyCommand;
+use sessiond_bootstrap::network::Door;
 use sessiond_core::Key;
 use sessiond_grpc::Address;
 
@@ -13,13 +15,19 @@ Examples:
       sessiond-grpc list
       sessiond-grpc tail ID
       sessiond-grpc attach ID
+  Serve on a network: make a key, put the entry that this prints into network.keys_file, and serve with TLS
+      sessiond-grpc key new alice --role full
+      sessiond-grpc --listen 0.0.0.0:7700
+  Reach that server, with the key in $SESSIOND_CONNECT_KEY or where [connect] of the configuration says:
+      sessiond-grpc list --connect https://box.example:7700
   Let an MCP client work in the sessions of this server:
       claude mcp add sessiond -- sessiond-mcp-stdio --connect auto
   Call it from a shell:
       buf curl --http2-prior-knowledge --protocol grpc --unix-socket $XDG_RUNTIME_DIR/sessiond.sock \\
           http://localhost/sessiond.v1.TargetService/ListTargets
 
-On SIGTERM, SIGINT or SIGHUP the server ends, and takes with it whatever it has started.";
+On SIGTERM or SIGINT the server ends, and takes with it whatever it has started. On SIGHUP a server with keys or
+certificates reads their files again, and any other one ends.";
 
 /// Sessions over gRPC: they outlive the client that started them
 ///
@@ -39,13 +47,18 @@ pub(crate) struct Cli {
 /// How to serve.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Serve {
-    /// Where to listen: unix:PATH, or IP:PORT of this machine with --no-password [default: the user's socket]
+    /// Where to listen: unix:PATH, or IP:PORT, where callers show a key or a certificate [default: grpc.listen of the
+    /// configuration, else the user's socket]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<Address>,
 
-    /// Let every account of this machine in: a port proves nobody's identity
+    /// Let every account of this machine in, on a port of this machine only
     #[arg(long)]
     pub(crate) no_password: bool,
+
+    /// Take keys without TLS beyond this machine, because a proxy in front of this server speaks it
+    #[arg(long, conflicts_with = "no_password")]
+    pub(crate) plain: bool,
 
     /// Belong to no terminal and no parent, for whoever starts a server that is to outlive them
     #[arg(long, hide = true)]
@@ -55,7 +68,16 @@ pub(crate) struct Serve {
 impl Serve {
     /// Whether anything is said of how to serve.
     pub(crate) fn is_given(&self) -> bool {
-        self.listen.is_some() || self.no_password || self.background
+        self.listen.is_some() || self.no_password || self.plain || self.background
+    }
+
+    /// What a port asks of whoever comes.
+    pub(crate) fn door(&self) -> Door {
+        match (self.no_password, self.plain) {
+            (true, _) => Door::Open,
+            (false, true) => Door::AskedInTheClear,
+            (false, false) => Door::Asked,
+        }
     }
 }
 
@@ -68,14 +90,19 @@ pub(crate) enum Command {
     Tail(Tail),
     /// Join a session from this terminal; the detach key leaves it running
     Attach(Attach),
+    /// Make keys for servers on a network
+    #[command(subcommand)]
+    Key(KeyCommand),
 }
 
 impl Command {
-    pub(crate) fn server(&self) -> &Server {
+    /// Which server it is about; none for what needs no server.
+    pub(crate) fn server(&self) -> Option<&Server> {
         match self {
-            Self::List(server) => server,
-            Self::Tail(tail) => &tail.server,
-            Self::Attach(attach) => &attach.server,
+            Self::List(server) => Some(server),
+            Self::Tail(tail) => Some(&tail.server),
+            Self::Attach(attach) => Some(&attach.server),
+            Self::Key(_) => None,
         }
     }
 }
@@ -83,7 +110,7 @@ impl Command {
 /// Which server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Server {
-    /// Where it listens: unix:PATH or http://IP:PORT [default: the user's socket]
+    /// Where it listens: unix:PATH, http://IP:PORT or https://HOST:PORT [default: the user's socket]
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<Address>,
 }

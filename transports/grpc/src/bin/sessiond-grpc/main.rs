@@ -2,6 +2,7 @@
 //!
 //! - `cli`: the command line
 //! - `serve`: the server, from its first connection to the last process it started
+//! - `remote`: the way to a running server
 //! - `list`, `tail`, `attach`: what a person does with a running server; `found`: which session is meant
 //! - `terminal`: the person's own terminal
 
@@ -9,6 +10,7 @@ mod attach;
 mod cli;
 mod found;
 mod list;
+mod remote;
 mod serve;
 mod tail;
 mod terminal;
@@ -19,7 +21,6 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use sessiond_bootstrap::exit::FAILURE;
-use sessiond_grpc::client::GrpcClient;
 
 use crate::cli::{Cli, Command};
 
@@ -35,17 +36,19 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let Some(command) = cli.command else { return serve::run(&cli.common, &cli.serve) };
     if cli.serve.is_given() {
-        bail!("--listen and --no-password are for serving: a subcommand takes --connect");
+        bail!("--listen, --no-password and --plain are for serving: a subcommand takes --connect");
+    }
+    if let Command::Key(key) = &command {
+        return key.run().map_err(anyhow::Error::from_boxed);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
     let ended = runtime.block_on(async {
-        let client = GrpcClient::connect(&command.server().address()?).await.context(
-            "a server is started by `sessiond-grpc` or its systemd unit, and --connect says where one listens",
-        )?;
+        let client = remote::client(&cli.common, command.server()).await?;
         match command {
             Command::List(_) => list::list(&client).await,
             Command::Tail(tail) => tail::tail(&client, &tail).await,
             Command::Attach(attach) => attach::attach(&client, &attach).await,
+            Command::Key(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // A read of the terminal may never return.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use sessiond_bootstrap::{Args, Bootstrap, Environment, end_on_signals, stdout};
+use sessiond_bootstrap::network::Door;
+use sessiond_bootstrap::{Args, Bootstrap, Environment, end_on_signals, end_or_reload_on_signals, stdout};
 use sessiond_core::Tasks;
 use sessiond_grpc::Address;
 use sessiond_grpc::server::{Listener, Server};
@@ -33,16 +34,21 @@ pub(crate) fn run(common: &Args, settings: &cli::Serve) -> anyhow::Result<ExitCo
 
 async fn serve(bootstrap: &Bootstrap, settings: &cli::Serve) -> anyhow::Result<ExitCode> {
     let tasks = Tasks::new();
-    let ending = end_on_signals(&tasks).context("listening for signals")?;
-    let address = match &settings.listen {
-        Some(address) => address.clone(),
-        None => sessiond_grpc::client::own_address(),
+    let network = bootstrap.network(&["h2"], &tasks)?;
+    let ending = if network.can_reload() {
+        let network = network.clone();
+        end_or_reload_on_signals(&tasks, move || network.reload())
+    } else {
+        end_on_signals(&tasks)
     };
-    let listener = Listener::bind(&address, settings.no_password)?;
+    let ending = ending.context("listening for signals")?;
+    let door = settings.door();
+    let listener = Listener::bind(&address(bootstrap, settings)?, &network, door)?;
     let assembly = bootstrap.assemble()?;
-    let server = Server::new(assembly.registry.clone()).await.context("making the services")?;
+    let server = Server::new(assembly.service()).await.context("making the services")?;
+    let server = server.with_identities(network.identities);
     let address = listener.address().context("asking where it listens")?;
-    if matches!(address, Address::Tcp(_)) {
+    if door == Door::Open && matches!(address, Address::Tcp(_) | Address::Tls(_)) {
         warn(&address);
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), %address, "serving");
@@ -52,6 +58,15 @@ async fn serve(bootstrap: &Bootstrap, settings: &cli::Serve) -> anyhow::Result<E
     tracing::info!("ended");
     served.context("serving")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where to listen: the flag goes before the configuration, and that before the user's socket.
+fn address(bootstrap: &Bootstrap, settings: &cli::Serve) -> anyhow::Result<Address> {
+    match (&settings.listen, &bootstrap.configuration.grpc_listen) {
+        (Some(address), _) => Ok(address.clone()),
+        (None, Some(text)) => text.parse().context("grpc.listen of the configuration"),
+        (None, None) => Ok(sessiond_grpc::client::own_address()),
+    }
 }
 
 /// Says what a port without a password means.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use futures_util::StreamExt;
 use sessiond_bootstrap::{exit, stdout};
-use sessiond_core::Cursor;
+use sessiond_core::{Cursor, Exit};
 use sessiond_grpc::Item;
 use sessiond_grpc::client::{GrpcClient, SessionRef};
 
@@ -29,8 +29,9 @@ pub(crate) async fn tail(client: &GrpcClient, tail: &cli::Tail) -> Result<ExitCo
             }
             Item::Gap { bytes, .. } => say(&format!("{bytes} bytes of output are no longer kept")),
             Item::End(end) => {
-                if let Some(error) = end.error() {
-                    say(&format!("session {}: {error}", found.session));
+                let canceled = (end.exit == Exit::Canceled).then(|| exit::told(&end));
+                if let Some(why) = end.error().or(canceled) {
+                    say(&format!("session {}: {why}", found.session));
                 }
                 return Ok(exit::exit_code(&end));
             }
