@@ -4,14 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessiond_core::{Backend, Error, FixedTargets, JoinedTargets, Registry, TargetInfo, TargetName, Targets};
+use sessiond_agent_platform::Platform;
+use sessiond_core::{
+    Backend, Error, FixedTargets, Guarded, JoinedTargets, Registry, Service, TargetInfo, TargetName, Targets,
+};
 
 use crate::args::Args;
 use crate::config::{BackendSettings, Configuration, LogLevel, PtySettings};
 use crate::environment::{CONFIG, Environment, LOG};
 use crate::key_path::KeyPath;
+use crate::platforms::Maker;
 use crate::problem::{Origin, Problem, Problems};
-use crate::{file, hosts, logs, resolve};
+use crate::{file, hosts, logs, resolve, secrets};
 
 /// Makes the process fit to hold other processes. To be called first of all in `main`, while there is one thread.
 ///
@@ -28,7 +32,7 @@ pub struct Bootstrap {
     pub configuration: Configuration,
     /// The file that was read, or would have been, were it there; `None` without a home directory.
     pub file: Option<PathBuf>,
-    environment: Environment,
+    pub(crate) environment: Environment,
 }
 
 impl Bootstrap {
@@ -75,8 +79,9 @@ impl Bootstrap {
             ));
         }
         let has_hosts = any_host || known.iter().any(|target| target.host.is_some());
+        let has_platforms = known.iter().any(|target| target.platform.is_some());
         let registry = Registry::new(Arc::new(targets), self.configuration.limits.clone());
-        Ok(Assembly { registry, has_hosts })
+        Ok(Assembly { registry, has_hosts, has_platforms })
     }
 
     /// The targets that are no hosts.
@@ -96,6 +101,13 @@ impl Bootstrap {
         Ok(match settings {
             BackendSettings::Pty(pty) => Some((TargetInfo::new(name.clone(), settings.name()), self.pty(pty)?)),
             BackendSettings::Ssh(_) => None,
+            BackendSettings::AgentPlatform(platform) => {
+                let maker = Maker { configuration: &self.configuration, environment: &self.environment };
+                let (config, made) = maker.make(platform)?;
+                let info = TargetInfo::new(name.clone(), settings.name());
+                let info = TargetInfo { platform: Some(Platform::info(&config)), ..info };
+                Some((info, made as Arc<dyn Backend>))
+            }
             #[cfg(feature = "fake")]
             BackendSettings::Fake => {
                 use sessiond_core::fake::Fake;
@@ -105,7 +117,7 @@ impl Bootstrap {
     }
 
     fn pty(&self, settings: &PtySettings) -> Result<Arc<dyn Backend>, Error> {
-        let mut environment = self.environment.for_children(&hosts::secret_variables(&self.configuration));
+        let mut environment = self.environment.for_children(&secrets::variables(&self.configuration));
         environment.retain(|(name, _)| name.to_str().is_none_or(|name| !settings.env.contains_key(name)));
         environment.extend(settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
         let config = sessiond_pty::Config {
@@ -142,9 +154,16 @@ pub struct Assembly {
     pub registry: Arc<Registry>,
     /// Whether there are hosts: targets that are reached over connections, whose tools are worth listing.
     pub has_hosts: bool,
+    /// Whether there are agent platforms, whose tools are likewise.
+    pub has_platforms: bool,
 }
 
 impl Assembly {
+    /// The service for a transport whose callers are several: nobody does what their role does not permit.
+    pub fn service(&self) -> Arc<dyn Service> {
+        Guarded::new(Arc::clone(&self.registry) as Arc<dyn Service>)
+    }
+
     /// Stops every session and command and ends every target. Returns after little more than the grace of a stop.
     pub async fn shutdown(self) {
         self.registry.shutdown().await;

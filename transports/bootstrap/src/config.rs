@@ -1,5 +1,8 @@
 //! The typed configuration that the rest of the server reads.
 
+mod http;
+mod network;
+mod platform;
 mod ssh;
 
 use std::collections::BTreeMap;
@@ -8,6 +11,9 @@ use std::time::Duration;
 
 use sessiond_core::{Limits, TargetName};
 
+pub use self::http::HttpSettings;
+pub use self::network::{ConnectSettings, JwtSettings, NetworkSettings};
+pub use self::platform::PlatformSettings;
 pub use self::ssh::{SecretSetting, SshHostSettings, SshSettings};
 use crate::key_path::KeyPath;
 use crate::problem::Origin;
@@ -25,6 +31,14 @@ pub struct Configuration {
     pub targets: BTreeMap<TargetName, TargetSettings>,
     /// What holds for all SSH hosts: `[ssh]`.
     pub ssh: SshSettings,
+    /// Where the gRPC server listens, unless a flag says otherwise: `grpc.listen`.
+    pub grpc_listen: Option<String>,
+    /// Who is let in on a network, and how: `[network]` and `[jwt]`.
+    pub network: NetworkSettings,
+    /// How MCP is served over HTTP: `[http]`.
+    pub http: HttpSettings,
+    /// How to reach another server: `[connect]`.
+    pub connect: ConnectSettings,
     /// How MCP results read: `mcp.text`.
     pub text: TextStyle,
     /// From which level on to log: `log.level`.
@@ -50,6 +64,8 @@ pub enum BackendSettings {
     Pty(PtySettings),
     /// A host that is reached over SSH.
     Ssh(Box<SshHostSettings>),
+    /// An agent platform.
+    AgentPlatform(Box<PlatformSettings>),
     /// The scripted backend, for tests of whole servers.
     #[cfg(feature = "fake")]
     Fake,
@@ -61,6 +77,7 @@ impl BackendSettings {
         match self {
             Self::Pty(_) => "pty",
             Self::Ssh(_) => "ssh",
+            Self::AgentPlatform(_) => "agent-platform",
             #[cfg(feature = "fake")]
             Self::Fake => "fake",
         }
@@ -128,6 +145,22 @@ words! {
 }
 
 words! {
+    /// How to log in to a platform.
+    PlatformAuth {
+        /// Not at all.
+        None = "none",
+        /// With a token that never changes.
+        Token = "token",
+        /// With HTTP basic authentication.
+        Basic = "basic",
+        /// With a login that gives a cookie.
+        Login = "login",
+        /// With OAuth client credentials.
+        OAuth = "oauth",
+    }
+}
+
+words! {
     /// From which level on to log.
     LogLevel {
         /// Nothing.
@@ -176,6 +209,10 @@ impl Default for Configuration {
             limits: Limits::default(),
             targets: local.into_iter().collect(),
             ssh: SshSettings::default(),
+            grpc_listen: None,
+            network: NetworkSettings::default(),
+            http: HttpSettings::default(),
+            connect: ConnectSettings::default(),
             text: TextStyle::Short,
             log_level: LogLevel::Warn,
             log_format: LogFormat::Text,

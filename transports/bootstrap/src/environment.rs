@@ -12,6 +12,8 @@ pub(crate) const CONFIG: &str = "SESSIOND_CONFIG";
 pub(crate) const LOG: &str = "SESSIOND_LOG";
 /// Which server to work in the sessions of, for a binary that can stand before one: what its `--connect` takes.
 pub const CONNECT: &str = "SESSIOND_CONNECT";
+/// The key for the server that [`CONNECT`] names.
+pub const CONNECT_KEY: &str = "SESSIOND_CONNECT_KEY";
 /// The mark that the pty adapter gives its children. A server that is started inside a session carries it.
 const SESSION: &str = "SESSIOND_SESSION";
 
@@ -63,7 +65,7 @@ impl Environment {
         self.0
             .iter()
             .filter(|(name, _)| is_ours(name))
-            .filter(|(name, _)| name != CONFIG && name != LOG && name != CONNECT && name != SESSION)
+            .filter(|(name, _)| ![CONFIG, LOG, CONNECT, CONNECT_KEY, SESSION].iter().any(|own| name == own))
             .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 

@@ -15,7 +15,7 @@ pub fn exit_code(end: &End) -> ExitCode {
     ExitCode::from(match &end.exit {
         Exit::Exited(code) => u8::try_from(*code).unwrap_or(FAILURE),
         Exit::Signaled(name) => name.parse().ok().and_then(number).map_or(FAILURE, |number| BY_SIGNAL + number),
-        Exit::Failed(_) | Exit::Lost(_) => FAILURE,
+        Exit::Failed(_) | Exit::Canceled | Exit::Lost(_) => FAILURE,
     })
 }
 
@@ -38,6 +38,7 @@ pub fn told(end: &End) -> String {
     match (&end.exit, end.error()) {
         (Exit::Exited(code), None) => format!("exit code {code}"),
         (Exit::Exited(code), Some(error)) => format!("exit code {code}: {error}"),
+        (Exit::Canceled, None) => "canceled".to_owned(),
         (_, error) => error.unwrap_or_else(|| "ended".to_owned()),
     }
 }

@@ -84,6 +84,6 @@ fn strings(list: &DeArray<'_>) -> Option<Vec<String>> {
 }
 
 /// The line of a byte, from 1.
-fn line(text: &str, offset: usize) -> usize {
+pub(crate) fn line(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -1,18 +1,13 @@
 //! From the configuration to the SSH hosts.
 
-use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sessiond_core::Error;
-use sessiond_pty::Foreign;
-use sessiond_ssh::{
-    ClientConfig, Config, Custodian, HostConfig, HostKeyPolicy, Hosts, Secret, SecretSource, Surroundings,
-};
+use sessiond_ssh::{ClientConfig, Config, HostConfig, HostKeyPolicy, Hosts};
 
 use crate::config::{BackendSettings, Configuration, HostKeys, SecretSetting, SshHostSettings};
 use crate::environment::Environment;
+use crate::secrets;
 
 /// Where nothing is to be read, as one says it to the OpenSSH client.
 const NOTHING: &str = "/dev/null";
@@ -42,30 +37,9 @@ pub(crate) fn hosts(configuration: &Configuration, environment: &Environment) ->
         max_connections: settings.max_connections,
         linger: settings.linger,
         write_stall: settings.write_stall,
-        surroundings: Surroundings::new(environment.for_children(&secret_variables(configuration)))
-            .in_custody(Arc::new(Reaper)),
+        surroundings: secrets::surroundings(configuration, environment),
     };
     Hosts::new(config).map(Some)
-}
-
-/// Orphans of this process are reaped by the adapter for this machine; what the other one starts is no orphan.
-struct Reaper;
-
-impl Custodian for Reaper {
-    fn start(&self, start: &mut dyn FnMut() -> io::Result<u32>) -> io::Result<Box<dyn Send + Sync>> {
-        let ((), foreign) = Foreign::start(|| start().map(|pid| ((), pid)))?;
-        Ok(Box::new(foreign))
-    }
-}
-
-/// The variables that hold credentials: no child gets them (SF01).
-pub(crate) fn secret_variables(configuration: &Configuration) -> Vec<OsString> {
-    let of_host = |host: &SshHostSettings| {
-        let secrets = [host.password.as_ref(), host.passphrase.as_ref()];
-        secrets.into_iter().flatten().filter_map(|secret| secret.variable().map(OsString::from)).collect::<Vec<_>>()
-    };
-    // Those of a host that is not enabled are no less secret.
-    configuration.targets.values().filter_map(|target| ssh(&target.backend)).flat_map(of_host).collect()
 }
 
 fn enabled(configuration: &Configuration) -> impl Iterator<Item = (&str, &SshHostSettings)> {
@@ -97,7 +71,7 @@ fn policy(host_keys: HostKeys) -> HostKeyPolicy {
 
 fn of_host(name: &str, host: &SshHostSettings, environment: &Environment) -> HostConfig {
     let paths = |paths: &[PathBuf]| paths.iter().map(|path| environment.below_home(path)).collect();
-    let secret = |setting: &Option<SecretSetting>| setting.as_ref().map(|setting| secret(setting, environment));
+    let secret = |setting: &Option<SecretSetting>| setting.as_ref().map(|it| secrets::source(it, environment));
     HostConfig {
         name: name.to_owned(),
         description: host.description.clone(),
@@ -116,16 +90,5 @@ fn of_host(name: &str, host: &SshHostSettings, environment: &Environment) -> Hos
         jump: host.proxy_jump.clone(),
         connect_timeout: host.connect_timeout,
         keepalive: host.keepalive,
-    }
-}
-
-fn secret(setting: &SecretSetting, environment: &Environment) -> SecretSource {
-    match setting {
-        SecretSetting::File(path) => SecretSource::File(environment.below_home(path)),
-        SecretSetting::Variable(name) => {
-            let value = environment.get(name).and_then(|value| value.to_str());
-            SecretSource::Environment { name: name.clone(), value: value.map(|value| Secret::new(value.to_owned())) }
-        }
-        SecretSetting::Command(command) => SecretSource::Command(command.clone()),
     }
 }

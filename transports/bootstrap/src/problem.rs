@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use sessiond_core::Error;
+
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -77,3 +79,15 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
+
+impl From<Problems> for Error {
+    fn from(problems: Problems) -> Self {
+        Self::failed_precondition(problems.to_string())
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Problems::from(problem).into()
+    }
+}

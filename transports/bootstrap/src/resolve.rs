@@ -11,7 +11,7 @@ use crate::key_path::KeyPath;
 use crate::overlay;
 use crate::problem::{Origin, Problem, Problems};
 use crate::setting::Raw;
-use crate::settings::{ALTERNATIVES, BACKENDS, TARGET, backend, of_server, paths};
+use crate::settings::{BACKENDS, OF_SERVER_ALTERNATIVES, TARGET, alternatives, backend, of_server, paths};
 
 /// The configuration that a file's entries and the environment's variables make.
 ///
@@ -32,6 +32,7 @@ pub(crate) fn resolve(file: Vec<Entry>, environment: &Environment) -> Result<Con
     }
     let Resolving { configuration, .. } = resolving;
     problems.extend(contradictions(&configuration));
+    problems.extend(of_targets(&configuration));
     if problems.is_empty() && !configuration.targets.values().any(|target| target.enabled) && !configuration.ssh.enabled
     {
         problems.push(Problem::new("every target is disabled: enable one, for nothing can run without"));
@@ -39,19 +40,34 @@ pub(crate) fn resolve(file: Vec<Entry>, environment: &Environment) -> Result<Con
     if problems.is_empty() { Ok(configuration) } else { Err(Problems(problems)) }
 }
 
+/// What is wrong with the keys of enabled targets as a whole, where the keys themselves are right.
+fn of_targets(configuration: &Configuration) -> Vec<Problem> {
+    let enabled = configuration.targets.iter().filter(|(_, target)| target.enabled);
+    let found =
+        enabled.flat_map(|(name, target)| target.backend.problems().into_iter().map(move |found| (name, found)));
+    let placed = found.filter_map(|(name, (key, what))| {
+        let path = KeyPath::of_target(name.as_str(), key);
+        // What is not there has the line of what makes it necessary.
+        let origins = [&path, &KeyPath::of_target(name.as_str(), "backend")];
+        let origin = origins.into_iter().find_map(|path| configuration.origins.get(path))?;
+        Some(Problem::at(origin, &path, what))
+    });
+    placed.collect()
+}
+
 /// Keys that say one thing in two ways.
 fn contradictions(configuration: &Configuration) -> Vec<Problem> {
     let targets = configuration.targets.keys();
-    let pairs = targets.flat_map(|target| ALTERNATIVES.iter().map(move |keys| (target.as_str(), keys)));
-    pairs.filter_map(|(target, keys)| contradiction(configuration, target, keys)).collect()
+    let of_targets = targets.flat_map(|target| {
+        alternatives().map(move |keys| keys.iter().map(|key| KeyPath::of_target(target.as_str(), key)).collect())
+    });
+    let of_server = OF_SERVER_ALTERNATIVES.iter().map(|keys| keys.iter().map(|key| KeyPath::of(key)).collect());
+    of_targets.chain(of_server).filter_map(|paths| contradiction(configuration, paths)).collect()
 }
 
 /// The first two of these keys that are both set.
-fn contradiction(configuration: &Configuration, target: &str, keys: &[&str]) -> Option<Problem> {
-    let mut set = keys.iter().filter_map(|key| {
-        let path = KeyPath::of_target(target, key);
-        configuration.origins.get(&path).map(|origin| (path, origin))
-    });
+fn contradiction(configuration: &Configuration, paths: Vec<KeyPath>) -> Option<Problem> {
+    let mut set = paths.into_iter().filter_map(|path| configuration.origins.get(&path).map(|origin| (path, origin)));
     let ((first, there), (second, here)) = (set.next()?, set.next()?);
     Some(Problem::at(here, &second, format!("excludes {first}, which {there} sets: keep one of them")))
 }

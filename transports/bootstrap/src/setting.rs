@@ -25,6 +25,8 @@ pub(crate) enum Kind<C: 'static> {
     Path { home: bool, get: fn(&C) -> Option<&Path>, set: fn(&mut C, PathBuf) },
     /// Such paths: one, or a list of them. In a variable there are colons between them.
     Paths { get: fn(&C) -> &[PathBuf], set: fn(&mut C, Vec<PathBuf>) },
+    /// Lines of text: one, or a list of them. In a variable there are commas between them.
+    Texts { get: fn(&C) -> &[String], set: fn(&mut C, Vec<String>) },
     /// One of a few words.
     Choice { words: &'static [&'static str], get: fn(&C) -> Option<&'static str>, set: fn(&mut C, &str) },
     /// A table of variables to give to children.
@@ -85,6 +87,14 @@ impl Raw {
         }
     }
 
+    /// The value as lines of text; one string is a list of one.
+    fn lines(&self) -> Vec<&str> {
+        match self {
+            Self::Untyped(text) => text.split(',').map(str::trim).collect(),
+            _ => self.list(),
+        }
+    }
+
     /// What a refusal calls it. Text is not repeated: somebody may have put a password in the wrong place.
     fn article(&self) -> Option<String> {
         Some(match self {
@@ -123,6 +133,11 @@ impl<C> Setting<C> {
             (Kind::Text { set, .. }, []) => {
                 raw.text().filter(|text| is_line(text)).map(|text| set(part, text.to_owned()))
             }
+            (Kind::Texts { set, .. }, []) => {
+                let lines = raw.lines();
+                let are_lines = !lines.is_empty() && lines.iter().all(|line| is_line(line));
+                are_lines.then(|| set(part, lines.into_iter().map(str::to_owned).collect()))
+            }
             (Kind::Choice { words, set, .. }, []) => {
                 raw.text().filter(|text| words.contains(text)).map(|text| set(part, text))
             }
@@ -157,6 +172,9 @@ impl<C> Setting<C> {
             Kind::Paths { get, .. } => {
                 Some(get(part)).filter(|paths| !paths.is_empty()).map(|paths| format!("{paths:?}"))
             }
+            Kind::Texts { get, .. } => {
+                Some(get(part)).filter(|texts| !texts.is_empty()).map(|texts| format!("{texts:?}"))
+            }
             Kind::Choice { get, .. } => get(part).map(|word| format!("{word:?}")),
             Kind::Variables { get, .. } => {
                 let names = get(part);
@@ -179,6 +197,7 @@ impl<C> Setting<C> {
             Kind::Path { home: false, .. } => "an absolute path".to_owned(),
             Kind::Paths { .. } => "an absolute path, one that begins with ~/, or a list of such".to_owned(),
             Kind::Text { .. } => "one line of text".to_owned(),
+            Kind::Texts { .. } => "one line of text, or a list of such".to_owned(),
             Kind::Choice { words, .. } => format!("one of {}", words.join(", ")),
             Kind::Variables { .. } if rest.is_empty() => "a table of variables".to_owned(),
             Kind::Variables { .. } => "a string without a NUL, under a name without = or NUL".to_owned(),

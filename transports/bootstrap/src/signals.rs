@@ -1,11 +1,15 @@
 //! What ends the server from outside.
 
+use std::sync::Arc;
+
 use sessiond_core::{TaskKind, Tasks};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Waits for the signals that end the server.
 const SIGNALS: TaskKind = TaskKind("signals");
+/// Reads files again.
+const RELOAD: TaskKind = TaskKind("reload");
 
 /// Listens for SIGTERM, SIGINT and SIGHUP (the terminal has closed). The first one fires the token, so that the
 /// server can end what it has running; a second one ends the process at once, with the shell's code for that signal.
@@ -15,10 +19,39 @@ const SIGNALS: TaskKind = TaskKind("signals");
 /// # Errors
 /// The operating system refuses a handler.
 pub fn end_on_signals(tasks: &Tasks) -> std::io::Result<CancellationToken> {
-    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    end_on(tasks, &[SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()])
+}
+
+/// As [`end_on_signals`], for a server that has files to read again: SIGHUP does `reload` instead, each time, on a thread
+/// that may block.
+///
+/// # Errors
+/// The operating system refuses a handler.
+pub fn end_or_reload_on_signals(
+    tasks: &Tasks,
+    reload: impl Fn() + Send + Sync + 'static,
+) -> std::io::Result<CancellationToken> {
+    let mut hangups = signal(SignalKind::hangup())?;
+    let (reload, of_reloads, ended) = (Arc::new(reload), tasks.clone(), tasks.cancelled());
+    tasks.spawn(SIGNALS, async move {
+        let each = async {
+            while hangups.recv().await.is_some() {
+                let reload = Arc::clone(&reload);
+                of_reloads.spawn_blocking(RELOAD, move || reload());
+            }
+        };
+        tokio::select! {
+            () = ended => {}
+            () = each => {}
+        }
+    });
+    end_on(tasks, &[SignalKind::terminate(), SignalKind::interrupt()])
+}
+
+fn end_on(tasks: &Tasks, kinds: &[SignalKind]) -> std::io::Result<CancellationToken> {
     let mut listening = Vec::with_capacity(kinds.len());
     for kind in kinds {
-        listening.push((kind, signal(kind)?));
+        listening.push((*kind, signal(*kind)?));
     }
     let token = CancellationToken::new();
     let fired = token.clone();

@@ -2,28 +2,39 @@
 //! example all read it.
 //!
 //! - `server`: the keys of the server as a whole; `ssh`: those of all hosts, and of one
-//! - `pty`: those of this machine
+//! - `network`: those of who is let in, of TLS, and of the way to another server; `http`: those of MCP over HTTP
+//! - `pty`: those of this machine; `platform`: those of an agent platform
 
+mod http;
+mod network;
+mod platform;
 mod pty;
 mod server;
 mod ssh;
 
 use std::time::Duration;
 
-use crate::config::{BackendSettings, Configuration, PtySettings, SshHostSettings, TargetSettings};
+use crate::config::{BackendSettings, Configuration, PlatformSettings, PtySettings, SshHostSettings, TargetSettings};
 use crate::key_path::KeyPath;
 use crate::setting::{Kind, Raw, Setting};
 
-pub(crate) use self::ssh::ALTERNATIVES;
+pub(crate) use self::network::ALTERNATIVES as OF_SERVER_ALTERNATIVES;
+
+/// Keys of a target that say the same thing in different ways: of each row one can be set.
+pub(crate) fn alternatives() -> impl Iterator<Item = &'static [&'static str; 3]> {
+    ssh::ALTERNATIVES.iter().chain(&platform::ALTERNATIVES)
+}
 
 /// The backends by the name that `backend` takes, with their settings.
-pub(crate) const BACKENDS: &[&str] = if cfg!(feature = "fake") { &["pty", "ssh", "fake"] } else { &["pty", "ssh"] };
+pub(crate) const BACKENDS: &[&str] =
+    if cfg!(feature = "fake") { &["pty", "ssh", "agent-platform", "fake"] } else { &["pty", "ssh", "agent-platform"] };
 
 /// A backend's settings by its name.
 pub(crate) fn backend(name: &str) -> Option<BackendSettings> {
     match name {
         "pty" => Some(BackendSettings::Pty(PtySettings::default())),
         "ssh" => Some(BackendSettings::Ssh(Box::default())),
+        "agent-platform" => Some(BackendSettings::AgentPlatform(Box::default())),
         #[cfg(feature = "fake")]
         "fake" => Some(BackendSettings::Fake),
         _ => None,
@@ -32,14 +43,14 @@ pub(crate) fn backend(name: &str) -> Option<BackendSettings> {
 
 /// The keys of the server as a whole, in the order of the documentation.
 pub(crate) fn of_server() -> impl Iterator<Item = &'static Setting<Configuration>> {
-    server::KEYS.iter().chain(ssh::KEYS)
+    server::KEYS.iter().chain(network::KEYS).chain(http::KEYS).chain(ssh::KEYS)
 }
 
 /// The keys of every target.
 pub(crate) const TARGET: &[Setting<TargetSettings>] = &[
     Setting {
         name: "backend",
-        about: "The kind of place: pty is this machine, ssh another one.",
+        about: "The kind of place: pty is this machine, ssh another one, agent-platform one where agents run.",
         kind: Kind::Choice {
             words: BACKENDS,
             get: |target| Some(target.backend.name()),
@@ -76,6 +87,7 @@ impl BackendSettings {
         match self {
             Self::Pty(part) => pty::KEYS.iter().map(|key| key.row(part)).collect(),
             Self::Ssh(part) => ssh::HOST_KEYS.iter().map(|key| key.row(part)).collect(),
+            Self::AgentPlatform(part) => platform::keys().map(|key| key.row(part)).collect(),
             #[cfg(feature = "fake")]
             Self::Fake => Vec::new(),
         }
@@ -89,14 +101,29 @@ impl BackendSettings {
         match self {
             Self::Pty(part) => apply(pty::KEYS, part, key, rest, raw),
             Self::Ssh(part) => apply(ssh::HOST_KEYS, part.as_mut(), key, rest, raw),
+            Self::AgentPlatform(part) => apply(platform::keys(), part.as_mut(), key, rest, raw),
             #[cfg(feature = "fake")]
             Self::Fake => None,
         }
     }
+
+    /// What is wrong with its keys as a whole: the key that it is about, and what about it.
+    pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::AgentPlatform(part) => platform::problems(part),
+            _ => Vec::new(),
+        }
+    }
 }
 
-fn apply<C>(keys: &[Setting<C>], part: &mut C, key: &str, rest: &[&str], raw: &Raw) -> Option<Result<(), String>> {
-    let setting = keys.iter().find(|setting| setting.name == key && (rest.is_empty() || setting.is_table()))?;
+fn apply<C: 'static>(
+    keys: impl IntoIterator<Item = &'static Setting<C>>,
+    part: &mut C,
+    key: &str,
+    rest: &[&str],
+    raw: &Raw,
+) -> Option<Result<(), String>> {
+    let setting = keys.into_iter().find(|setting| setting.name == key && (rest.is_empty() || setting.is_table()))?;
     Some(setting.apply(part, rest, raw))
 }
 
@@ -110,11 +137,16 @@ pub(crate) fn paths<'a>(targets: impl IntoIterator<Item = (&'a str, &'a BackendS
     paths
 }
 
-/// The full name of every key, as the documented example has them: `local` is this machine, `build-box` a host.
+/// The full name of every key, as the documented example has them: `local` is this machine, `build-box` a host, and
+/// `agents` an agent platform.
 pub fn known_keys() -> Vec<String> {
     let pty = BackendSettings::Pty(PtySettings::default());
     let ssh = BackendSettings::Ssh(Box::<SshHostSettings>::default());
-    paths([("build-box", &ssh), (crate::config::LOCAL, &pty)]).iter().map(KeyPath::to_string).collect()
+    let platform = BackendSettings::AgentPlatform(Box::<PlatformSettings>::default());
+    paths([("agents", &platform), ("build-box", &ssh), (crate::config::LOCAL, &pty)])
+        .iter()
+        .map(KeyPath::to_string)
+        .collect()
 }
 
 fn count(value: u64) -> usize {

@@ -153,19 +153,19 @@ fn a_word_that_is_not_one_of_the_known_is_refused_with_them() {
 fn an_unknown_backend_is_refused_once_with_the_known_ones() {
     assert_eq!(
         refused("[targets.box]\nbackend = 'docker'\nimage = 'debian'\n"),
-        "config.toml:2: targets.box.backend is \"docker\", which is not known; known backends are pty, ssh"
+        "config.toml:2: targets.box.backend is \"docker\", which is not known; known backends are pty, ssh, agent-platform"
     );
     assert_eq!(
         refused("[targets.box]\ncwd = '/srv'\n"),
-        "config.toml:2: targets.box.backend is missing; known backends are pty, ssh"
+        "config.toml:2: targets.box.backend is missing; known backends are pty, ssh, agent-platform"
     );
     assert_eq!(
         refused("[targets.box]\n"),
-        "config.toml:1: targets.box.backend is missing; known backends are pty, ssh"
+        "config.toml:1: targets.box.backend is missing; known backends are pty, ssh, agent-platform"
     );
     assert_eq!(
         refused("[targets.box]\nbackend = 1\n"),
-        "config.toml:2: targets.box.backend must be a string; known backends are pty, ssh"
+        "config.toml:2: targets.box.backend must be a string; known backends are pty, ssh, agent-platform"
     );
 }
 
