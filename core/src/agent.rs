@@ -22,6 +22,23 @@ impl Json {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it is an object with nothing nested in it.
+    ///
+    /// Brackets and braces of JSON stand in texts, where they mean nothing, or open what is nested.
+    pub fn is_flat_object(&self) -> bool {
+        let Some(inside) = self.0.trim_start().strip_prefix('{') else { return false };
+        let (mut in_text, mut escaped) = (false, false);
+        inside.bytes().all(|byte| {
+            if in_text {
+                in_text = escaped || byte != b'"';
+                escaped = !escaped && byte == b'\\';
+                return true;
+            }
+            in_text = byte == b'"';
+            !matches!(byte, b'{' | b'[')
+        })
+    }
 }
 
 /// A platform's own id of something, fit to be one segment of a path (DS41).
@@ -362,6 +379,16 @@ impl AgentAction {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_is_flat_when_nothing_is_nested_in_it() {
+        for flat in ["{}", " {\n}", r#"{"a": 1, "b": "x", "c": null, "d": true}"#, r#"{"{[": "}]{[", "q": "\"{\\"}"#] {
+            assert!(Json::from_checked(flat).is_flat_object(), "{flat}");
+        }
+        for other in ["null", "7", "\"{}\"", "[]", r#"{"a": {}}"#, r#"{"a": []}"#, r#"{"a\\": "\\", "b": [1]}"#] {
+            assert!(!Json::from_checked(other).is_flat_object(), "{other}");
+        }
+    }
 
     #[test]
     fn an_id_is_one_segment_of_a_path() {

@@ -58,7 +58,7 @@ pub use output::{
 };
 pub use owner::{Access, Owner, Permissions, no_such_command, not_found};
 pub use pattern::Pattern;
-pub use registry::{Limits, Registry};
+pub use registry::{Census, Limits, Registry, Traffic};
 pub use service::*;
 pub use spec::{CommandSpec, Invocation, SessionSpec, Signal, WindowSize};
 pub use task::{TaskKind, Tasks};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sessiond_core::{
     Agent, AgentAction, AgentPlatform, AgentRun, AgentSessionDetail, AgentSessionPage, AgentSessionQuery, Availability,
-    Backend, Call, Capabilities, Capability, Command, CommandSpec, Error, FinishState, Json, ManualTask,
-    ManualTaskSummary, NativeId, OutputSink, PlatformId, PlatformInfo, Result, Session, SessionSpec, TargetStatus,
-    Tasks, TokenUsage,
+    Backend, Call, Capabilities, Capability, Command, CommandSpec, Error, ErrorKind, FinishState, Json, ManualTask,
+    ManualTaskSummary, NativeId, OutputSink, PlatformId, PlatformInfo, ReasoningEvent, Result, Session, SessionSpec,
+    TargetStatus, Tasks, TokenUsage,
 };
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -55,7 +55,8 @@ impl Platform {
     /// The platform of this configuration. Nothing is connected yet.
     ///
     /// # Errors
-    /// `invalid_argument` for an address that is none, `failed_precondition` for certificates that cannot be used.
+    /// `invalid_argument` for an address or a header that is none, `failed_precondition` for certificates that cannot
+    /// be used.
     pub fn new(config: &PlatformConfig) -> Result<Arc<Self>> {
         let http = Http::new(config)?;
         let dialect: Box<dyn Dialect> = match config.dialect {
@@ -91,6 +92,8 @@ impl Platform {
         let unhurried = Instant::now() + LOOK <= cx.deadline;
         let (availability, detail) = match self.site.dialect.check(&Request::of(cx, LOOK)).await {
             Ok(()) => (Availability::Online, None),
+            // Who gave it less time than it may take has not learnt whether it is there.
+            Err(error) if error.kind() == ErrorKind::TimedOut && !unhurried => (Availability::Unknown, None),
             Err(error) => (Availability::Offline, Some(error.message().to_owned())),
         };
         let status = TargetStatus { availability, detail, machine: None };
@@ -196,7 +199,7 @@ impl Site {
     async fn describe(&self, cx: &Request, id: &PlatformId) -> Result<AgentSessionDetail> {
         let mut state = self.dialect.state(cx, id).await?;
         let (pending_manual_tasks, reasoning_events) =
-            futures_util::future::join(self.waiting(cx, id, &mut state), self.dialect.turns(cx, id)).await;
+            futures_util::future::join(self.waiting(cx, id, &mut state), self.turns(cx, id)).await;
         let reasoning_events = reasoning_events?;
         // DS12: what the last completed turn said is the output once nothing comes any more.
         let last = reasoning_events.last().filter(|_| state.phase.is_over());
@@ -214,6 +217,30 @@ impl Site {
             pending_manual_tasks,
             dropped_events: 0,
         })
+    }
+
+    /// How a run stands; `None` when it is not there any more. What stands in front of a platform that is away may say
+    /// so of everything: only a platform that answers something else has said it.
+    pub(crate) async fn standing(&self, cx: &Request, id: &PlatformId) -> Result<Option<RunState>> {
+        match self.dialect.state(cx, id).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => match self.dialect.check(cx).await {
+                Ok(()) => Ok(None),
+                Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::unavailable(
+                    "the platform knows nothing at all at its address: check the target's url, and whether it runs",
+                )),
+                Err(error) => Err(error),
+            },
+            state => state.map(Some),
+        }
+    }
+
+    /// All that a session has said. One that is there, and of whose messages the platform knows nothing, has said
+    /// nothing.
+    pub(crate) async fn turns(&self, cx: &Request, id: &PlatformId) -> Result<Vec<ReasoningEvent>> {
+        match self.dialect.turns(cx, id).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => self.dialect.state(cx, id).await.map(|_| Vec::new()),
+            turns => turns,
+        }
     }
 
     /// What waits for a person; `None` when that could not be learnt. Only a running session is looked up (DS30).

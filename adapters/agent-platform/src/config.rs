@@ -18,6 +18,9 @@ pub struct PlatformConfig {
     pub dialect: DialectName,
     /// How to log in.
     pub auth: Auth,
+    /// The header that carries the token of [`Auth::Token`] as it is, such as `X-Api-Key`; `None` is
+    /// `Authorization: Bearer`.
+    pub token_header: Option<String>,
     /// Whom to trust, and who we are, where it is reached over TLS.
     pub tls: Tls,
     /// How long one call may take, whatever it needs: connecting, logging in, repeating, every page. 30 s by default.
@@ -39,6 +42,7 @@ impl PlatformConfig {
             url: url.into(),
             dialect,
             auth: Auth::None,
+            token_header: None,
             tls: Tls::default(),
             timeout: Duration::from_secs(30),
             keepalive: Some(Duration::from_secs(300)),
@@ -80,7 +84,7 @@ impl DialectName {
 pub enum Auth {
     /// Not at all.
     None,
-    /// With a token that never changes: `Authorization: Bearer`.
+    /// With a token that never changes: `Authorization: Bearer`, or [`PlatformConfig::token_header`].
     Token(Arc<dyn SecretSource>),
     /// With HTTP basic authentication (RFC 7617).
     Basic {

@@ -24,7 +24,7 @@ impl Secret {
     }
 
     /// The secret itself, for whoever hands it to the one place that it is meant for.
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }
@@ -68,7 +68,7 @@ impl SecretSource {
     /// # Errors
     /// `failed_precondition` when there is none, `permission_denied` when others can read the file as well. The
     /// message names the source and never quotes it.
-    pub(crate) async fn read(&self, surroundings: &Surroundings, tasks: &Tasks) -> Result<Secret> {
+    pub async fn read(&self, surroundings: &Surroundings, tasks: &Tasks) -> Result<Secret> {
         match self {
             Self::File(path) => {
                 let path = path.clone();

@@ -22,7 +22,7 @@ pub mod doors {
 
     /// A session's log with a hook that must have run before anybody sees the end.
     pub fn hooked(hook: impl FnOnce(usize) + Send + Sync + 'static) -> Arc<OutputLog> {
-        OutputLog::with_end_hook(LogKind::Command, Retention::Newest(64), hook)
+        OutputLog::with_end_hook(LogKind::Command, Retention::Newest(64), Arc::default(), hook)
     }
 
     /// A caller's stop begins.

@@ -236,10 +236,8 @@ fn followed(out: OutputSink) -> (OutputSink, Demand) {
     (out, demand)
 }
 
-/// A turn as a session's output has it.
+/// A turn as a session's output has it, in one piece.
 fn push(out: &mut OutputSink, text: &str) {
-    out.push(Stream::Stdout, text.as_bytes());
-    if !text.ends_with('\n') {
-        out.push(Stream::Stdout, b"\n");
-    }
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    out.push(Stream::Stdout, format!("{text}{end}").as_bytes());
 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::demand::Waiters;
 use super::modes::Modes;
 use super::stream::{PastEnd, StreamLog};
+use super::tally::Tally;
 use super::{Cause, Cursor, End, Exit, Slice, Stream};
 use crate::error::{Error, Result};
 use crate::spec::WindowSize;
@@ -155,25 +156,28 @@ impl State {
 pub struct OutputLog {
     state: watch::Sender<State>,
     on_end: Mutex<Option<EndHook>>,
+    /// Where its bytes are counted; `None` where nobody counts.
+    tally: Option<Arc<Tally>>,
     pub(crate) waiters: Waiters,
 }
 
 impl OutputLog {
     /// An empty log of a process that runs.
     pub fn new(kind: LogKind, retention: Retention) -> Arc<Self> {
-        Self::build(kind, retention, None)
+        Self::build(kind, retention, None, None)
     }
 
-    /// A log whose end somebody must hear of before anybody can see it.
+    /// A log whose end somebody must hear of before anybody can see it, and whose bytes are counted there.
     pub(crate) fn with_end_hook(
         kind: LogKind,
         retention: Retention,
+        tally: Arc<Tally>,
         hook: impl FnOnce(usize) + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Self::build(kind, retention, Some(Box::new(hook)))
+        Self::build(kind, retention, Some(tally), Some(Box::new(hook)))
     }
 
-    fn build(kind: LogKind, retention: Retention, on_end: Option<EndHook>) -> Arc<Self> {
+    fn build(kind: LogKind, retention: Retention, tally: Option<Arc<Tally>>, on_end: Option<EndHook>) -> Arc<Self> {
         let terminal = match kind {
             LogKind::Session(size) => {
                 Some(Box::new(Terminal { modes: Modes::default(), sizes: vec![(Cursor::START, size)] }))
@@ -181,19 +185,45 @@ impl OutputLog {
             LogKind::Command => None,
         };
         let state = State { retention, stdout: StreamLog::default(), stderr: None, life: Life::Running, terminal };
-        Arc::new(Self { state: watch::Sender::new(state), on_end: Mutex::new(on_end), waiters: Waiters::default() })
+        Arc::new(Self {
+            state: watch::Sender::new(state),
+            on_end: Mutex::new(on_end),
+            tally,
+            waiters: Waiters::default(),
+        })
     }
 
     pub(super) fn push(&self, stream: Stream, bytes: &[u8]) {
-        self.state.send_modify(|state| state.push(stream, bytes));
+        self.state.send_modify(|state| {
+            self.counting(state, bytes.len(), |state| state.push(stream, bytes));
+        });
     }
 
     pub(super) fn push_gap(&self, stream: Stream, bytes: u64) {
-        self.state.send_modify(|state| match state.retention {
-            _ if state.closed() => {}
-            Retention::Newest(_) => state.stream_mut(stream).push_gap(bytes),
-            Retention::Oldest(_) => state.stream_mut(stream).discard(bytes),
+        self.state.send_modify(|state| {
+            self.counting(state, 0, |state| match state.retention {
+                _ if state.closed() => {}
+                Retention::Newest(_) => state.stream_mut(stream).push_gap(bytes),
+                Retention::Oldest(_) => state.stream_mut(stream).discard(bytes),
+            });
         });
+    }
+
+    /// Does what brings `got` bytes, and counts them with those that had to go. A log that has ended gets none.
+    fn counting(&self, state: &mut State, got: usize, change: impl FnOnce(&mut State)) {
+        let counted = self.tally.as_ref().filter(|_| !state.closed());
+        let before = state.kept();
+        change(state);
+        if let Some(tally) = counted {
+            tally.passed(got, (before + got).saturating_sub(state.kept()));
+        }
+    }
+
+    /// Counts bytes that its process has taken as input.
+    pub(crate) fn took(&self, bytes: u64) {
+        if let Some(tally) = &self.tally {
+            tally.took(bytes);
+        }
     }
 
     /// Marks that the terminal has had this size from here on.

@@ -12,6 +12,7 @@
 //! - `demand`: whether somebody wants output
 //! - `end`: how a process ended
 //! - `utf8`: characters at the edges of a cut
+//! - `tally`: how many bytes pass, over all logs of a kind of backend
 //! - `modes`: what the program has told the terminal, as far as keys depend on it
 
 mod demand;
@@ -22,6 +23,7 @@ mod log;
 mod modes;
 mod sink;
 mod stream;
+mod tally;
 mod utf8;
 
 pub use demand::Demand;
@@ -29,6 +31,7 @@ pub use end::{Cause, End, Exit};
 pub(crate) use log::{Life, Reason, State, past_end};
 pub use log::{LogKind, OutputLog, Retention, Status};
 pub use sink::OutputSink;
+pub(crate) use tally::Tally;
 pub use utf8::decode;
 
 use bytes::Bytes;

@@ -32,6 +32,7 @@ impl Registry {
         let turn = record.turn(cx).await?;
         let before = record.end_of_output();
         let written = record.living()?.write(cx, input).await?;
+        record.run.log.took(written.bytes);
         drop(turn);
         let read = self.read_if_asked(cx, record, before, wait).await;
         Ok(WriteOutcome { bytes: written.bytes, stalled: written.stalled, read })
@@ -108,6 +109,7 @@ impl Registry {
         let application = record.run.log.application_keys();
         let bytes: Vec<u8> = keys.iter().flat_map(|key| key.bytes(application)).collect();
         let written = record.living()?.write(cx, bytes.into()).await?;
+        record.run.log.took(written.bytes);
         Ok(Acted { before, accepted: written.stalled.is_none(), detail: written.stalled })
     }
 

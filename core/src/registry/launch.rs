@@ -37,7 +37,12 @@ impl Registry {
         let slot = self.table.reserve(&cx.owner)?;
         self.used_hosts.note(&cx.owner, &target);
         let id = SessionId::random()?;
-        let log = self.new_log(&slot, LogKind::Session(request.size), Retention::Newest(self.limits.session_output));
+        let log = self.new_log(
+            &slot,
+            target.info.backend,
+            LogKind::Session(request.size),
+            Retention::Newest(self.limits.session_output),
+        );
         let out = OutputSink::new(log.clone());
         let (command, kind) = match request.what {
             Launch::Start(invocation) => {
@@ -103,16 +108,19 @@ impl Registry {
         spec: CommandSpec,
         retention: Retention,
     ) -> Result<Arc<Run>> {
-        let log = self.new_log(slot, LogKind::Command, retention);
+        let log = self.new_log(slot, target.info.backend, LogKind::Command, retention);
         let out = OutputSink::new(log.clone());
+        let input = spec.stdin.len() as u64;
         let command = self.within_launch(cx, target.backend.run_command(cx, spec, out)).await?;
+        log.took(input);
         Ok(Run::new(target.info.clone(), log, Kind::Command(command)))
     }
 
     /// A log whose end frees its place before anybody can see it.
-    fn new_log(&self, slot: &Slot, kind: LogKind, retention: Retention) -> Arc<OutputLog> {
+    fn new_log(&self, slot: &Slot, backend: &'static str, kind: LogKind, retention: Retention) -> Arc<OutputLog> {
+        let tally = self.tallies.of(backend);
         let (at, table) = (slot.at(), Arc::downgrade(&self.table));
-        OutputLog::with_end_hook(kind, retention, move |kept| {
+        OutputLog::with_end_hook(kind, retention, tally, move |kept| {
             if let Some(table) = table.upgrade() {
                 table.ended(&at, kept);
             }

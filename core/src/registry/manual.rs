@@ -22,6 +22,11 @@ impl Registry {
     /// what cannot be completed is refused before anybody is asked to confirm it.
     pub(super) async fn complete_task(&self, cx: &Call, request: CompleteManualTask) -> Result<TaskCompletion> {
         let id = PlatformId::new("work_item_id", request.work_item)?;
+        if request.variables.as_ref().is_some_and(|variables| !variables.is_flat_object()) {
+            return Err(Error::invalid_argument(
+                "variables must be a flat JSON object, like {\"name\": \"value\"}: give no list and no object as a value",
+            ));
+        }
         let target = self.platform(cx, request.target.as_ref()).await?;
         let platform = agents(&target)?;
         let (state, variables) = (request.finish_state, request.variables.as_ref());

@@ -10,10 +10,11 @@
 //! - `commands`, `kill`, `history`: commands under a handle
 //! - `list`: sessions by page; `targets`: targets and how they do; `hosts`: hosts and the connections to them
 //! - `agents`, `events`, `manual`: agent platforms, the turns of their sessions, and what waits for a person
-//! - `limits`: the bounds
+//! - `limits`: the bounds; `census`: how much runs and passes, for whoever watches the server
 
 mod act;
 mod agents;
+mod census;
 mod commands;
 mod events;
 mod execute;
@@ -38,6 +39,8 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
+use census::Tallies;
+pub use census::{Census, Traffic};
 pub use limits::Limits;
 
 use crate::agent::{Agent, AgentRun, AgentSessionDetail, AgentSessionPage, ManualTask, TokenUsage};
@@ -72,6 +75,7 @@ pub struct Registry {
     limits: Limits,
     table: Arc<Table>,
     used_hosts: UsedHosts,
+    tallies: Tallies,
     tasks: Tasks,
     /// Fires when the server begins to end: whatever is just being started is given up.
     closing: CancellationToken,
@@ -89,8 +93,8 @@ impl Registry {
                 () = cancelled => {}
             }
         });
-        let (used_hosts, closing) = (UsedHosts::default(), CancellationToken::new());
-        Arc::new(Self { targets, limits, table, used_hosts, tasks, closing })
+        let (used_hosts, tallies) = (UsedHosts::default(), Tallies::default());
+        Arc::new(Self { targets, limits, table, used_hosts, tallies, tasks, closing: CancellationToken::new() })
     }
 
     /// Ends the server's work: nothing starts any more, every session and command gets the stop ladder, whatever they

@@ -194,6 +194,11 @@ impl Table {
         gone.len()
     }
 
+    /// Everything that runs, of all owners.
+    pub(super) fn running(&self) -> Vec<Arc<Run>> {
+        self.lock().owners.values().flat_map(Owned::runs).cloned().collect()
+    }
+
     /// Everything that runs, of all owners, and no start from here on.
     pub(super) fn close(&self) -> Vec<Arc<Run>> {
         let mut state = self.lock();

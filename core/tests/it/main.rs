@@ -10,6 +10,7 @@
 )]
 
 mod agents;
+mod census;
 mod command_output;
 mod commands;
 mod events;

@@ -64,6 +64,24 @@ async fn a_preview_changes_nothing_and_a_confirmed_call_does_it_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn variables_that_are_no_flat_object_are_refused_before_the_platform_is_asked() {
+    let rig = Platforms::one();
+    rig.blue.put_task(task());
+    for variables in ["null", "[]", "\"note\"", r#"{"note":{"by":"me"}}"#, r#"{"notes":["a"]}"#] {
+        for confirm in [false, true] {
+            let variables = Some(Json::from_checked(variables));
+            let request = CompleteManualTask { variables, ..complete(FinishState::Success, confirm) };
+            assert_eq!(
+                said(rig.registry.complete_manual_task(&me(), request).await.unwrap_err()),
+                "invalid_argument: variables must be a flat JSON object, like {\"name\": \"value\"}: give no list and no \
+                 object as a value"
+            );
+        }
+    }
+    assert!(rig.blue.asked().is_empty(), "{:?}", rig.blue.asked());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_completed_is_refused_with_and_without_confirmation() {
     use FinishState::{Failure, Success};
     let over = ManualTask { pending: false, status: "canceled\n".to_owned(), ..task() };

@@ -9,17 +9,19 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
-use sessiond_bootstrap::{Args, Bootstrap, end_on_signals};
+use sessiond_bootstrap::{Args, Bootstrap, end_on_signals, telemetry};
 use sessiond_core::{Call, ErrorKind, ListTargets, Service, Target, Tasks};
 use sessiond_grpc::client::{GrpcClient, own_address};
 use sessiond_mcp::{Answer, Family, Handler};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::call;
 use crate::cli::Upstream;
 use crate::greeting::greet;
 use crate::serve::{TASKS_END, owner, style};
+use crate::trace::{of_command_line, traced};
 use crate::upstream::{self, FileLimit};
 
 /// How long the upstream may take to say whether it has hosts and agent platforms.
@@ -45,12 +47,13 @@ impl Bridge {
     pub(crate) async fn serve(&self, bootstrap: Bootstrap) -> Result<ExitCode> {
         let tasks = Tasks::new();
         let ending = end_on_signals(&tasks).context("listening for signals")?;
+        bootstrap.export_traces(&tasks)?;
         let client = self.client(&bootstrap, &ending).await?;
         let ssh = &bootstrap.configuration.ssh;
         let families = families(&client, ssh.enabled && ssh.any_host).await;
         tracing::info!(version = env!("CARGO_PKG_VERSION"), "bridging stdin and stdout");
         greet();
-        let handler = Handler::new(Arc::new(client), owner(), &families, style(&bootstrap));
+        let handler = traced(Handler::new(service(client), owner(), &families, style(&bootstrap)));
         let served = sessiond_mcp::serve_stdio(handler, ending).await;
         tasks.shutdown(TASKS_END).await;
         tracing::info!("ended");
@@ -70,11 +73,13 @@ impl Bridge {
     ) -> Result<ExitCode> {
         let tasks = Tasks::new();
         let ending = end_on_signals(&tasks).context("listening for signals")?;
+        bootstrap.export_traces(&tasks)?;
         let client = self.client(&bootstrap, &ending).await?;
         // Whoever names a tool of hosts or platforms is told by the upstream where there are none.
-        let handler = Handler::new(Arc::new(client), owner(), &Family::ALL, style(&bootstrap));
+        let handler = traced(Handler::new(service(client), owner(), &Family::ALL, style(&bootstrap)));
         let cx = Call { cancel: ending, ..Call::new(owner()) };
-        let answer = handler.call(&tool, arguments, &cx).await.unwrap_or_else(Answer::from);
+        let called = handler.call(&tool, arguments, &cx).instrument(of_command_line()).await;
+        let answer = called.unwrap_or_else(Answer::from);
         tasks.shutdown(TASKS_END).await;
         call::print(&answer)
     }
@@ -112,6 +117,11 @@ impl Bridge {
             },
         }
     }
+}
+
+/// The upstream, with its part of each call in the same trace.
+fn service(client: GrpcClient) -> Arc<dyn Service> {
+    telemetry::traced_remote(Arc::new(client.tracing(telemetry::traceparent)))
 }
 
 /// The tools that are worth listing: those of hosts and of agent platforms where the upstream has some. One that does

@@ -8,9 +8,11 @@ use serde_json::{Map, Value};
 use sessiond_bootstrap::{Bootstrap, end_on_signals, exit::FAILURE, stdout};
 use sessiond_core::{Call, Tasks};
 use sessiond_mcp::{Answer, META_ERROR};
+use tracing::Instrument;
 
 use crate::follow;
 use crate::serve::{TASKS_END, handler, owner};
+use crate::trace::of_command_line;
 
 /// Calls a tool, prints its result, and ends whatever it has started.
 ///
@@ -25,10 +27,11 @@ pub(crate) async fn call(
     let ending = end_on_signals(&tasks).context("listening for signals")?;
     let kept = &mut bootstrap.configuration.limits.session_output;
     *kept = follow::SLACK.max(*kept);
+    bootstrap.export_traces(&tasks)?;
     let assembly = bootstrap.assemble()?;
     let cx = Call { cancel: ending.clone(), ..Call::new(owner()) };
     let target = arguments.get("client_token").and_then(Value::as_str).map(str::to_owned);
-    let called = handler(&bootstrap, &assembly).call(&tool, arguments, &cx).await;
+    let called = handler(&bootstrap, &assembly).call(&tool, arguments, &cx).instrument(of_command_line()).await;
     let answer = called.unwrap_or_else(Answer::from);
     let ended = match started(&tool, &answer) {
         Some(session) => follow::follow(assembly.registry.as_ref(), session, target, &ending).await,

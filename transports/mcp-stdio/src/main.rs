@@ -4,6 +4,7 @@
 //! - `serve`: the server, from its first byte to the last process it started; `greeting`: what a person sees who
 //!   starts it by hand
 //! - `bridge`: the same tools over a running `sessiond-grpc`; `upstream`: finding it, or starting it
+//! - `trace`: the span of each call
 //! - `check`, `tools`, `call`: the other subcommands; `follow`: a session's output until its end
 //!
 //! One thread: the work of a call is less than the cost of handing it to another.
@@ -16,6 +17,7 @@ mod follow;
 mod greeting;
 mod serve;
 mod tools;
+mod trace;
 mod upstream;
 
 use std::io::Write;

@@ -9,6 +9,7 @@ use sessiond_core::{Owner, Tasks};
 use sessiond_mcp::{Family, Handler};
 
 use crate::greeting::greet;
+use crate::trace::traced;
 
 /// How long the tasks of this binary may take to end; they have nothing to finish.
 pub(crate) const TASKS_END: Duration = Duration::from_secs(1);
@@ -20,6 +21,7 @@ pub(crate) const TASKS_END: Duration = Duration::from_secs(1);
 pub(crate) async fn serve(bootstrap: Bootstrap) -> anyhow::Result<ExitCode> {
     let tasks = Tasks::new();
     let ending = end_on_signals(&tasks).context("listening for signals")?;
+    bootstrap.export_traces(&tasks)?;
     let assembly = bootstrap.assemble()?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "serving on stdin and stdout");
     greet();
@@ -36,7 +38,7 @@ pub(crate) async fn serve(bootstrap: Bootstrap) -> anyhow::Result<ExitCode> {
 /// reach all that it reaches.
 pub(crate) fn handler(bootstrap: &Bootstrap, assembly: &Assembly) -> Handler {
     let families = Family::present([(Family::Ssh, assembly.has_hosts), (Family::Agent, assembly.has_platforms)]);
-    Handler::new(assembly.registry.clone(), owner(), &families, style(bootstrap))
+    traced(Handler::new(assembly.service_for_one(), owner(), &families, style(bootstrap)))
 }
 
 /// How results are put into words.

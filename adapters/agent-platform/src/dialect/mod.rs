@@ -26,7 +26,8 @@ pub(crate) trait Dialect: Send + Sync {
     /// How a run stands: one request where the platform allows.
     async fn state(&self, cx: &Request, id: &PlatformId) -> Result<RunState>;
 
-    /// Every completed turn so far, from all pages, in order (DS10, DS11).
+    /// Every completed turn so far, from all pages, in order (DS10, DS11). `not_found` says nothing of the run itself:
+    /// [`state`](Self::state) does.
     async fn turns(&self, cx: &Request, id: &PlatformId) -> Result<Vec<ReasoningEvent>>;
 
     /// Of the turns of [`turns`](Self::turns), in order, at least those that nobody has been given who holds `mark`;

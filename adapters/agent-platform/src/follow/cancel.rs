@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sessiond_core::{AgentAction, Error, ErrorKind, PlatformId, Result, Stopped};
+use sessiond_core::{AgentAction, Error, PlatformId, Result, Stopped};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -48,10 +48,10 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     /// Looks whether the run is over, and asks for that where it is time to.
     async fn is_over(&mut self) -> bool {
-        let phase = match self.site.dialect.state(&self.request(), self.id).await {
-            Ok(state) if state.phase.is_over() => return true,
-            Ok(state) => state.phase,
-            Err(error) if error.kind() == ErrorKind::NotFound => return true,
+        let phase = match self.site.standing(&self.request(), self.id).await {
+            Ok(None) => return true,
+            Ok(Some(state)) if state.phase.is_over() => return true,
+            Ok(Some(state)) => state.phase,
             Err(error) => {
                 self.trouble = Some(error);
                 return false;

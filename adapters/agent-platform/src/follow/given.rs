@@ -22,10 +22,9 @@ impl Given {
             if !self.0.insert(name(turn, &mut twins)) {
                 continue;
             }
-            out.push(Stream::Stdout, text.as_bytes());
-            if !text.ends_with('\n') {
-                out.push(Stream::Stdout, b"\n");
-            }
+            // In one piece: who waits for a turn has its newline with it.
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            out.push(Stream::Stdout, format!("{text}{end}").as_bytes());
             given += 1;
         }
         given

@@ -17,9 +17,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sessiond_core::{
-    Demand, Error, ErrorKind, Exit, OutputSink, PlatformId, ReasoningEvent, Result, Stopped, TaskKind,
-};
+use sessiond_core::{Demand, Error, ErrorKind, Exit, OutputSink, PlatformId, Result, Stopped, TaskKind};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -154,13 +152,14 @@ impl Follower {
     fn heard(&mut self, heard: Heard) {
         let pace = &mut self.watch.pace;
         match heard {
-            Heard::Begun => {
+            // What happened before it began was told to nobody. That something comes through has still to be seen: what
+            // stands between may hold it back.
+            Heard::Begun => pace.ask(),
+            Heard::Changed => {
                 pace.told(true);
-                // What happened before it began was told to nobody.
-                pace.ask();
+                pace.stirred();
             }
-            Heard::Changed => pace.stirred(),
-            Heard::Alive => {}
+            Heard::Alive => pace.told(true),
             Heard::Ended => {
                 pace.told(false);
                 pace.ask();
@@ -200,12 +199,12 @@ impl Watch {
         self.pace.began(now);
         let cx = Request::follower(self.site.timeout, self.site.tasks.token().clone());
         match self.see(&cx, self.pace.is_watched()).await {
-            Ok(state) => {
+            Ok(Some(state)) => {
                 self.pace.answered();
                 exit(&state)
             }
-            Err(Missed::Gone) => Some(Exit::Lost("the platform does not know the run any more".to_owned())),
-            Err(Missed::Failed(error)) => self.failed(&error),
+            Ok(None) => Some(Exit::Lost("the platform does not know the run any more".to_owned())),
+            Err(error) => self.failed(&error),
         }
     }
 
@@ -215,7 +214,7 @@ impl Watch {
         let stopped = end(&self.site, &self.id, Instant::now() + PARTING).await;
         if matches!(stopped, Ok(Stopped::Confirmed)) {
             let cx = Request::follower(PARTING, CancellationToken::new());
-            if let Ok(state) = self.see(&cx, false).await
+            if let Ok(Some(state)) = self.see(&cx, false).await
                 && let Some(exit) = exit(&state)
             {
                 return exit;
@@ -224,21 +223,24 @@ impl Watch {
         Exit::Lost("the server ended, and the platform has not confirmed that the run has".to_owned())
     }
 
-    /// How the run stands. Once it is over, the log has all that it said.
-    async fn see(&mut self, cx: &Request, wanted: bool) -> Result<RunState, Missed> {
-        let dialect = &self.site.dialect;
-        let (state, turns) = if wanted {
-            let turns = dialect.turns_since(cx, &self.id, &mut self.mark);
-            let (state, turns) = tokio::join!(dialect.state(cx, &self.id), turns);
-            (known(state)?, turns?)
+    /// How the run stands; `None` when it is not there any more. Once it is over, the log has all that it said.
+    async fn see(&mut self, cx: &Request, wanted: bool) -> Result<Option<RunState>> {
+        let Self { site, id, out, given, mark, .. } = self;
+        let state = if wanted {
+            let (state, turns) = tokio::join!(site.standing(cx, id), site.dialect.turns_since(cx, id, mark));
+            match turns {
+                Ok(turns) => drop(given.give(&turns, out)),
+                // Its own record says whether there is such a run.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return state.and_then(|state| if state.is_none() { Ok(state) } else { Err(error) }),
+            }
+            state?
         } else {
-            (known(dialect.state(cx, &self.id).await)?, Vec::new())
+            site.standing(cx, id).await?
         };
-        self.given.give(&turns, &mut self.out);
-        if state.phase.is_over() {
+        if state.as_ref().is_some_and(|state| state.phase.is_over()) {
             // What was said last may have come behind the turns that were read beside the state.
-            let all: Vec<ReasoningEvent> = self.site.dialect.turns(cx, &self.id).await?;
-            self.given.give(&all, &mut self.out);
+            given.give(&site.turns(cx, id).await?, out);
         }
         Ok(state)
     }
@@ -252,25 +254,6 @@ impl Watch {
             Exit::Lost(format!("it could not be followed for {limit}, and may still run: {}", error.message()))
         })
     }
-}
-
-/// Why a look has shown nothing.
-enum Missed {
-    /// The run is not there any more.
-    Gone,
-    /// The platform could not be asked.
-    Failed(Error),
-}
-
-impl From<Error> for Missed {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-/// Only the run's own record says that there is no such run.
-fn known(state: Result<RunState>) -> Result<RunState, Missed> {
-    state.map_err(|error| if error.kind() == ErrorKind::NotFound { Missed::Gone } else { Missed::Failed(error) })
 }
 
 /// How a run ended (DF02).

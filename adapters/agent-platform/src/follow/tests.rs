@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use sessiond_core::{
     Agent, AgentAction, AgentRun, AgentSession, AgentSessionPage, AgentSessionQuery, Call, Cursor, FinishState, Json,
-    LogKind, ManualTask, ManualTaskSummary, OutputLog, Owner, Pattern, Retention, Stopped, Stream, Tasks, TokenUsage,
-    Until, Wait, WindowSize, decode,
+    LogKind, ManualTask, ManualTaskSummary, OutputLog, Owner, Pattern, ReasoningEvent, Retention, Stopped, Stream,
+    Tasks, TokenUsage, Until, Wait, WindowSize, decode,
 };
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -21,7 +21,10 @@ struct World {
     turns: Vec<ReasoningEvent>,
     /// What every question is answered instead.
     fault: Option<Error>,
+    state_fault: Option<Error>,
     turns_fault: Option<Error>,
+    /// What it answers when it is asked whether it is there.
+    check: Result<()>,
     /// What a cancel does: the phase that follows, or a refusal.
     on_cancel: Vec<Result<Phase>>,
     looks: Vec<Instant>,
@@ -41,13 +44,13 @@ fn nothing<T>() -> Result<T> {
 #[async_trait]
 impl Dialect for Scripted {
     async fn check(&self, _cx: &Request) -> Result<()> {
-        Ok(())
+        self.world().check.clone()
     }
 
     async fn state(&self, _cx: &Request, id: &PlatformId) -> Result<RunState> {
         let mut world = self.world();
         world.looks.push(Instant::now());
-        if let Some(fault) = &world.fault {
+        if let Some(fault) = world.state_fault.as_ref().or(world.fault.as_ref()) {
             return Err(fault.clone());
         }
         let session = AgentSession { session_id: id.to_string(), ..AgentSession::default() };
@@ -151,7 +154,9 @@ impl Stage {
             phase: Phase::Running,
             turns: Vec::new(),
             fault: None,
+            state_fault: None,
             turns_fault: None,
+            check: Ok(()),
             on_cancel: Vec::new(),
             looks: Vec::new(),
             readings: 0,
@@ -285,6 +290,59 @@ async fn a_run_that_the_platform_does_not_know_any_more_is_lost() {
     stage.world(|world| world.fault = Some(Error::not_found("no such session")));
     let lost = Exit::Lost("the platform does not know the run any more".into());
     assert_eq!(stage.log.ended().await.exit, lost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_platform_that_knows_nothing_at_all_has_not_lost_a_run() {
+    let nothing = || Error::not_found("no such thing");
+    let stage = Stage::new();
+    sleep(Duration::from_secs(100)).await;
+    stage.world(|world| (world.fault, world.check) = (Some(nothing()), Err(nothing())));
+    sleep(Duration::from_secs(200)).await;
+    assert_eq!(stage.log.end(), None);
+    stage.say("back");
+    stage.world(|world| (world.fault, world.check, world.phase) = (None, Ok(()), Phase::Complete));
+    assert_eq!((stage.log.ended().await.exit, stage.text()), (Exit::Exited(0), "back\n".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_of_whose_messages_the_platform_knows_nothing_ends_as_it_says() {
+    for waits in [false, true] {
+        let stage = Stage::with(|world| world.turns_fault = Some(Error::not_found("no messages")));
+        let reader = async {
+            if waits {
+                stage.shows("never").await;
+            }
+        };
+        let over = async {
+            sleep(Duration::from_secs(20)).await;
+            stage.world(|world| world.phase = Phase::Complete);
+        };
+        let (end, ..) = tokio::join!(stage.log.ended(), reader, over);
+        assert_eq!((end.exit, stage.text()), (Exit::Exited(0), String::new()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_on_which_nothing_comes_through_is_not_relied_upon() {
+    let (_tell, events) = mpsc::unbounded_channel();
+    let stage = Stage::with(|world| world.events = Some(events));
+    let said = async {
+        sleep(Duration::from_secs(10)).await;
+        stage.say("one");
+        Instant::now()
+    };
+    let (_, said) = tokio::join!(stage.shows("one"), said);
+    assert!(said.elapsed() <= Duration::from_millis(500), "{:?}", said.elapsed());
+    assert_eq!(stage.world(|world| world.listened.clone()), [None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_that_came_beside_a_state_that_did_not_are_given_all_the_same() {
+    let stage = Stage::new();
+    stage.say("one");
+    stage.world(|world| world.state_fault = Some(Error::unavailable("away")));
+    assert!(stage.shows("one").await < Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -440,6 +498,17 @@ mod stopping {
             assert_eq!(stop(&stage).await, Ok(Stopped::Confirmed));
             assert_eq!(stage.world(|world| world.cancels), 0);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_platform_that_knows_nothing_at_all_confirms_nothing() {
+        let nothing = || Error::not_found("no such thing");
+        let stage = Stage::with(|world| (world.fault, world.check) = (Some(nothing()), Err(nothing())));
+        assert_eq!(stop(&stage).await.unwrap_err().kind(), ErrorKind::Unavailable);
+        let stage = Stage::with(|world| {
+            (world.fault, world.check) = (Some(nothing()), Err(Error::unavailable("away")));
+        });
+        assert_eq!(stop(&stage).await, Err(Error::unavailable("away")));
     }
 
     #[tokio::test(start_paused = true)]

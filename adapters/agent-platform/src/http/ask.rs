@@ -16,6 +16,8 @@ pub(crate) struct Ask {
     pub(super) query: Vec<(&'static str, String)>,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Option<Body>,
+    /// Whether something is different once the platform has done it.
+    pub(super) changes: bool,
 }
 
 /// A request's body.
@@ -27,7 +29,8 @@ pub(super) struct Body {
 
 impl Ask {
     fn new(method: Method, path: Path) -> Self {
-        Self { method, path, query: Vec::new(), headers: Vec::new(), body: None }
+        let changes = method != Method::GET;
+        Self { method, path, query: Vec::new(), headers: Vec::new(), body: None, changes }
     }
 
     /// Something to read.
@@ -38,6 +41,11 @@ impl Ask {
     /// Something to do.
     pub(crate) fn post(path: Path) -> Self {
         Self::new(Method::POST, path)
+    }
+
+    /// Something to read that takes a body to say what.
+    pub(crate) fn search(path: Path) -> Self {
+        Self { changes: false, ..Self::post(path) }
     }
 
     /// Something to change.

@@ -72,7 +72,12 @@ impl Budget {
     async fn room(&self, following: Option<OwnedSemaphorePermit>) -> Result<Room> {
         let in_flight = self.in_flight.clone().acquire_owned().await.map_err(|_| gone())?;
         if let Some(pace) = &self.pace {
-            tokio::time::sleep_until(pace.next(Instant::now())).await;
+            let now = Instant::now();
+            let slot = pace.next(now);
+            // A sleep until now is one until the timer's next millisecond, which each page of a list would wait for.
+            if slot > now {
+                tokio::time::sleep_until(slot).await;
+            }
         }
         Ok(Room { _in_flight: in_flight, _following: following })
     }

@@ -76,8 +76,26 @@ pub(super) fn broken(error: reqwest::Error) -> Error {
     } else if error.is_timeout() {
         timed_out()
     } else {
-        Error::unavailable("the connection to the platform broke off: try again")
+        broken_off()
     }
+}
+
+fn broken_off() -> Error {
+    Error::unavailable("the connection to the platform broke off: try again")
+}
+
+/// The same of a request that changes something: without an answer it may have been done, and is not to be repeated
+/// unseen.
+pub(super) fn left_open(error: Error) -> Error {
+    let what = if error == timed_out() {
+        "has not answered in time"
+    } else if error == broken_off() {
+        "broke off the connection"
+    } else {
+        return error;
+    };
+    let says = format!("the platform {what}, and may have done what it was asked: look there before asking again");
+    Error::new(error.kind(), says)
 }
 
 /// What lies at the bottom of an error.
@@ -92,6 +110,15 @@ fn deepest(error: &reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_is_told_to_repeat_what_may_have_been_done() {
+        let end = ", and may have done what it was asked: look there before asking again";
+        let late = Error::timed_out(format!("the platform has not answered in time{end}"));
+        assert_eq!(left_open(timed_out()), late);
+        assert_eq!(left_open(broken_off()), Error::unavailable(format!("the platform broke off the connection{end}")));
+        assert_eq!(left_open(redirected()), redirected());
+    }
 
     #[test]
     fn every_status_is_of_one_kind() {

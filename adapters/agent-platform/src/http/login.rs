@@ -13,7 +13,8 @@ use super::{cookie, error, oauth};
 use crate::config::{Auth, Secret};
 use crate::request::Request;
 
-/// For how long a refused login is not tried again, so that many callers and runs do not lock an account.
+/// For how long a refused login is not tried again, and one that was no help not renewed, so that many callers and runs
+/// neither lock an account nor storm a platform.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
 
 /// What lets a request in.
@@ -48,6 +49,8 @@ pub(super) struct Ticket {
 /// The login to one platform.
 pub(super) struct Login {
     auth: Auth,
+    /// What carries a token in place of `Authorization: Bearer`.
+    token_header: Option<HeaderName>,
     /// One logs in at a time; the others find what it found.
     gate: Semaphore,
     state: Mutex<State>,
@@ -62,8 +65,14 @@ struct State {
 
 impl Login {
     /// Not logged in yet.
-    pub(super) fn new(auth: Auth) -> Self {
-        Self { auth, gate: Semaphore::new(1), state: Mutex::default() }
+    ///
+    /// # Errors
+    /// `invalid_argument` for what cannot be a header's name.
+    pub(super) fn new(auth: Auth, token_header: Option<&str>) -> Result<Self> {
+        let token_header = token_header.map(HeaderName::try_from).transpose().map_err(|_| {
+            Error::invalid_argument("the target's token_header is no header's name: write it like X-Api-Key")
+        })?;
+        Ok(Self { auth, token_header, gate: Semaphore::new(1), state: Mutex::default() })
     }
 
     /// A pass, from a login where there is none that is still good.
@@ -83,6 +92,11 @@ impl Login {
     /// As for [`pass`](Self::pass).
     pub(super) async fn another(&self, wire: &Wire, cx: &Request, refused: &Pass) -> Result<Pass> {
         self.renew(wire, cx, Some(refused)).await
+    }
+
+    /// What a renewed pass was refused for is not a matter of logging in: nobody renews another one for that for a while.
+    pub(super) fn was_in_vain(&self) {
+        self.state().refusal = Some((Instant::now(), error::refused()));
     }
 
     async fn renew(&self, wire: &Wire, cx: &Request, refused: Option<&Pass>) -> Result<Pass> {
@@ -129,7 +143,7 @@ impl Login {
     async fn log_in(&self, wire: &Wire, cx: &Request) -> Result<Option<Ticket>> {
         let ticket = match &self.auth {
             Auth::None => return Ok(None),
-            Auth::Token(token) => constant(&format!("Bearer {}", token.read().await?.expose()))?,
+            Auth::Token(token) => self.token(&token.read().await?)?,
             Auth::Basic { user, password } => constant(&basic(user, &password.read().await?))?,
             Auth::Login { user, password } => cookie::log_in(wire, cx, user, &password.read().await?).await?,
             Auth::OAuth { client_id, client_secret } => {
@@ -138,6 +152,13 @@ impl Login {
             }
         };
         Ok(Some(ticket))
+    }
+
+    fn token(&self, token: &Secret) -> Result<Ticket> {
+        match &self.token_header {
+            Some(name) => Ok(Ticket { header: (name.clone(), secret_header(token.expose())?), lifetime: None }),
+            None => constant(&format!("Bearer {}", token.expose())),
+        }
     }
 
     /// A secret that is the refused one still is refused without another request; a login may give the same again.

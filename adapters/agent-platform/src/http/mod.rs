@@ -46,11 +46,13 @@ impl Http {
     /// The platform of this configuration. Nothing is connected yet.
     ///
     /// # Errors
-    /// `invalid_argument` for an address that is none, `failed_precondition` for certificates that cannot be used.
+    /// `invalid_argument` for an address or a header that is none, `failed_precondition` for certificates that cannot
+    /// be used.
     pub(crate) fn new(config: &PlatformConfig) -> Result<Self> {
         let base = client::base(&config.url)?;
+        let login = Login::new(config.auth.clone(), config.token_header.as_deref())?;
         let wire = Wire::new(client::client(&config.tls)?, base, Budget::new(config.requests_per_second));
-        Ok(Self { wire, login: Login::new(config.auth.clone()) })
+        Ok(Self { wire, login })
     }
 
     /// Asks, and reads the answer. One deadline holds for all that this takes.
@@ -60,7 +62,8 @@ impl Http {
     /// `invalid_argument`, 409 `failed_precondition`, 405 `unsupported`, 429 and 5xx `unavailable`; the deadline is
     /// `timed_out`, and an answer that breaks off `unavailable`.
     pub(crate) async fn ask(&self, cx: &Request, ask: &Ask) -> Result<Reply> {
-        within(cx, async { Reply::read(self.admitted(cx, ask).await?).await }).await
+        let reply = within(cx, async { Reply::read(self.admitted(cx, ask).await?).await }).await;
+        reply.map_err(|error| if ask.changes { error::left_open(error) } else { error })
     }
 
     /// Asks, and hands out the answer's body as it comes. The deadline holds for the answer's head.
@@ -79,6 +82,9 @@ impl Http {
             drop(answer);
             let pass = self.login.another(&self.wire, cx, &pass).await?;
             answer = self.wire.exchange(cx, ask, Some(&pass)).await?;
+            if answer.response.status() == StatusCode::UNAUTHORIZED {
+                self.login.was_in_vain();
+            }
         }
         error::judge(answer.response.status())?;
         Ok(answer)

@@ -78,6 +78,12 @@ async fn ds43_a_login_that_has_expired_is_renewed_once() {
         stage.peer.fault(Route::Session, Fault::Status(401));
         assert_eq!(stage.describe(&run).await.unwrap_err(), refused());
         assert_eq!((logins(&stage.peer).0, stage.peer.count(Route::Session)), (1, 2));
+        for _ in 0..5 {
+            assert_eq!(stage.describe(&run).await.unwrap_err(), refused());
+        }
+        assert_eq!((logins(&stage.peer).0, stage.peer.count(Route::Session)), (1, 7), "that login was no help");
+        stage.peer.heal();
+        assert_eq!(stage.describe(&run).await.unwrap().status, "RUNNING");
     }
 }
 

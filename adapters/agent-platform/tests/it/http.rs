@@ -48,6 +48,33 @@ async fn ds42_an_unknown_session_is_named_with_the_tool_that_lists_them() {
 }
 
 #[tokio::test]
+async fn only_the_session_itself_is_not_found_and_not_its_messages() {
+    let stage = Stage::new();
+    let run = stage.peer.session("COMPLETE");
+    stage.peer.turn(&run, "unseen");
+    stage.peer.fault(Route::Messages, Fault::Status(404));
+    let described = stage.describe(&run).await.unwrap();
+    assert_eq!((described.status.as_str(), described.output, described.reasoning_events), ("COMPLETE", None, vec![]));
+    let usage = stage.agents().token_usage(&call(), &id(&run)).await.unwrap();
+    assert_eq!((usage.summary.session_id, usage.turns), (run.clone(), vec![]));
+    stage.peer.fault(Route::Session, Fault::Status(404));
+    let unknown = format!("there is no session \"{run}\" on this platform: get_sessions lists those that it has");
+    assert_eq!(stage.describe(&run).await.unwrap_err(), Error::not_found(&unknown));
+    assert_eq!(stage.agents().token_usage(&call(), &id(&run)).await.unwrap_err(), Error::not_found(&unknown));
+}
+
+#[tokio::test]
+async fn a_list_may_have_no_page_behind_its_last_one() {
+    let stage = Stage::new();
+    let run = stage.peer.session("COMPLETE");
+    stage.peer.fill(&run, 200);
+    stage.peer.forms(|forms| forms.largest_page = 100);
+    stage.peer.fault_times(Route::Messages, 2, Fault::Drip { bytes: 1 << 20, pause: Duration::ZERO });
+    stage.peer.fault(Route::Messages, Fault::Status(404));
+    assert_eq!(stage.describe(&run).await.unwrap().reasoning_events.len(), 50);
+}
+
+#[tokio::test]
 async fn no_error_gives_anything_of_the_platform_away() {
     let stage = Stage::new();
     let run = stage.peer.run();
@@ -55,7 +82,6 @@ async fn no_error_gives_anything_of_the_platform_away() {
         (Fault::Status(400), ErrorKind::InvalidArgument),
         (Fault::Status(401), ErrorKind::PermissionDenied),
         (Fault::Status(403), ErrorKind::PermissionDenied),
-        (Fault::Status(404), ErrorKind::NotFound),
         (Fault::Status(405), ErrorKind::Unsupported),
         (Fault::Status(409), ErrorKind::FailedPrecondition),
         (Fault::Status(418), ErrorKind::FailedPrecondition),
@@ -155,7 +181,11 @@ async fn the_configured_time_limit_holds_for_calls_without_a_deadline() {
     stage.peer.fault(Route::Any, Fault::Never);
     let began = Instant::now();
     assert_eq!(stage.describe("s").await.unwrap_err().kind(), ErrorKind::TimedOut);
-    assert!(began.elapsed() < Duration::from_millis(300) + MOMENT);
+    let late = stage.agents().control(&call(), &id("s"), AgentAction::Cancel, None).await.unwrap_err();
+    let open =
+        "the platform has not answered in time, and may have done what it was asked: look there before asking again";
+    assert_eq!(late, Error::timed_out(open));
+    assert!(began.elapsed() < Duration::from_millis(600) + MOMENT);
 }
 
 #[tokio::test]
@@ -244,7 +274,10 @@ async fn a_connection_that_closes_before_an_answer_costs_one_more_request_of_wha
     let broken = Error::unavailable("the connection to the platform broke off: try again");
     assert_eq!(stage.describe(&run).await.unwrap_err(), broken);
     let control = stage.agents().control(&call(), &id(&run), AgentAction::Cancel, None).await;
-    assert_eq!((control.unwrap_err(), stage.peer.count(Route::Control)), (broken, 1));
+    let open = Error::unavailable(
+        "the platform broke off the connection, and may have done what it was asked: look there before asking again",
+    );
+    assert_eq!((control.unwrap_err(), stage.peer.count(Route::Control)), (open, 1));
 }
 
 #[tokio::test]
@@ -288,6 +321,8 @@ async fn a_target_is_online_while_it_lets_us_in() {
     assert_eq!(status.detail.as_deref(), Some(detail));
     stage.peer.fault(Route::Whoami, Fault::Never);
     let slow = platform(&stage.peer, |config| config.auth = Auth::Token(secret("t0ken")));
+    let hurried = slow.status(&within(Duration::from_millis(50))).await;
+    assert_eq!((hurried.availability, hurried.detail), (Availability::Unknown, None));
     let began = Instant::now();
     assert_eq!(slow.status(&call()).await.availability, Availability::Offline);
     assert!(began.elapsed() < Duration::from_secs(2) + MOMENT);

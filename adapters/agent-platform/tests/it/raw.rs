@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use sessiond_agent_platform::{DialectName, Platform, PlatformConfig};
-use sessiond_core::{Backend, Error, Result, TaskKind, Tasks};
+use sessiond_agent_platform::{Auth, DialectName, Platform, PlatformConfig};
+use sessiond_core::{AgentAction, Backend, Error, ErrorKind, Result, TaskKind, Tasks};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{AMPLE, id, within};
+use crate::support::{AMPLE, call, id, secret, within};
 
 /// Describes a session on a server that sends this to each of its connections: a beginning, and then one piece again
 /// and again.
@@ -99,6 +99,38 @@ async fn a_body_that_stops_in_the_middle_costs_the_deadline_and_no_more() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{";
     let began = Instant::now();
     let late = described(head, b"", Duration::from_millis(300)).await.unwrap_err();
-    assert_eq!(late.kind(), sessiond_core::ErrorKind::TimedOut);
+    assert_eq!(late.kind(), ErrorKind::TimedOut);
     assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_token_goes_in_the_header_that_is_named_for_it_and_in_no_other() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = PlatformConfig::new(format!("http://{}", listener.local_addr().unwrap()), DialectName::Itential);
+    config.keepalive = None;
+    config.auth = Auth::Token(secret("t0ken"));
+    config.token_header = Some("X-Api-Key".into());
+    let platform = Platform::new(&config).unwrap();
+    let answered = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        let length = stream.read(&mut request).await.unwrap();
+        let body = "{\"status\": \"PAUSED\"}";
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8(request[..length].to_vec()).unwrap()
+    };
+    let (cx, session) = (call(), id("s"));
+    let paused = Backend::agents(platform.as_ref()).unwrap().control(&cx, &session, AgentAction::Pause, None);
+    let (paused, request) = tokio::join!(paused, answered);
+    assert_eq!(paused.unwrap().status, "PAUSED");
+    let carrying: Vec<_> = request.lines().filter(|line| line.contains("t0ken")).collect();
+    assert_eq!(carrying, ["x-api-key: t0ken"]);
+    assert!(!request.to_lowercase().contains("authorization"), "{request}");
+    config.token_header = Some("X Api: Key".into());
+    let refused = Platform::new(&config).map(drop).unwrap_err();
+    assert_eq!(
+        refused,
+        Error::invalid_argument("the target's token_header is no header's name: write it like X-Api-Key")
+    );
 }

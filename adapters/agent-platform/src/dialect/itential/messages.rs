@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sessiond_core::{PlatformId, ReasoningEvent, Result};
+use sessiond_core::{ErrorKind, PlatformId, ReasoningEvent, Result};
 
 use super::pages::{self, Coming, Next, Progress};
 use super::{SESSIONS, no_session};
@@ -198,7 +198,11 @@ impl<T, F: Fn(&Message<'_>) -> Option<T>> List<T, F> {
                 Some(arrived) => arrived,
                 None => page.await,
             };
-            let reply = arrived.map_err(|error| no_session(error, id))?;
+            let reply = match arrived {
+                // Some platforms have no page behind the last one.
+                Err(error) if error.kind() == ErrorKind::NotFound && number > 1 => return Ok(()),
+                arrived => arrived.map_err(|error| no_session(error, id))?,
+            };
             page = coming(number + 1);
             if reply.bytes().len() > before / SHRUNK {
                 here = pages::set_out(&mut page).await;

@@ -1,6 +1,6 @@
 //! What a session's turns cost.
 
-use sessiond_core::{PlatformId, Result, TokenCounts, TokenSummary, TokenTurn, TokenUsage};
+use sessiond_core::{ErrorKind, PlatformId, Result, TokenCounts, TokenSummary, TokenTurn, TokenUsage};
 
 use super::messages::{self, Message, Placed};
 use super::sessions;
@@ -27,7 +27,10 @@ record! {
 
 /// The turns of a session in order, and their sum.
 pub(super) async fn usage(http: &Http, cx: &Request, id: &PlatformId) -> Result<TokenUsage> {
-    let turns = messages::sorted(messages::each(http, cx, id, turn).await?);
+    let turns = match messages::each(http, cx, id, turn).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        turns => messages::sorted(turns?),
+    };
     if turns.is_empty() {
         // A session without turns and one that is not there look the same up to here.
         sessions::state(http, cx, id).await?;

@@ -1,7 +1,7 @@
 //! Assistants: the agents of this platform.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use sessiond_core::{Agent, Error, Result, shown};
@@ -20,20 +20,30 @@ record! {
     Assistant { id: "assistant_id", name: "name", graph: "graph_id", description: "description" }
 }
 
-/// The names of the assistants that were seen, by their ids. A thread knows its assistant by the id alone.
+/// More assistants than a platform has: of more, the names of those that were seen last are kept.
+const MOST: usize = 10_000;
+
+/// The names of the assistants that were seen, by their ids. A thread knows its assistant by the id alone, also when
+/// that is gone: it is then called by its graph, or by nothing.
 #[derive(Default)]
-pub(super) struct Assistants(Mutex<HashMap<String, String>>);
+pub(super) struct Assistants(Mutex<HashMap<String, Option<String>>>);
 
 impl Assistants {
     fn learn(&self, agents: &[Agent]) {
-        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        names.clear();
-        names.extend(agents.iter().filter_map(|agent| Some((agent.agent_id.clone()?, agent.name.clone()))));
+        let mut names = self.names();
+        if names.len() > MOST {
+            names.clear();
+        }
+        names.extend(agents.iter().filter_map(|agent| Some((agent.agent_id.clone()?, Some(agent.name.clone())))));
     }
 
-    /// The name of an assistant, as far as it is known.
-    pub(super) fn name(&self, id: &str) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    /// The name of an assistant, where it has one, once it is known.
+    fn name(&self, id: &str) -> Option<Option<String>> {
+        self.names().get(id).cloned()
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashMap<String, Option<String>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -72,7 +82,7 @@ impl Langgraph {
 
     async fn assistants_from(&self, cx: &Request, offset: usize, limit: usize) -> Result<(Vec<Agent>, usize)> {
         let search = Search { limit, offset, sort_by: "created_at", sort_order: "asc" };
-        let ask = Ask::post(Path::of(&["assistants", "search"])?).json(&search)?;
+        let ask = Ask::search(Path::of(&["assistants", "search"])?).json(&search)?;
         let reply = self.http.ask(cx, &ask).await?;
         let page: Page<Assistant<'_>> = reply.json()?;
         Ok((page.records.iter().filter_map(agent).collect(), page.received))
@@ -102,19 +112,17 @@ impl Langgraph {
     pub(super) async fn agent_name(&self, cx: &Request, id: Option<String>, graph: Option<String>) -> Option<String> {
         let Some(id) = id else { return graph };
         if let Some(name) = self.assistants.name(&id) {
-            return Some(name);
+            return name;
         }
         if cx.who == Who::Follower {
             // A look at a run is one request, and its end does not depend on a name.
             return graph;
         }
-        // Asked for once, not for every thread of an assistant that is gone.
-        let Ok(agents) = self.every_agent(cx).await else { return graph };
-        let known = agents.iter().any(|agent| agent.agent_id.as_deref() == Some(id.as_str()));
-        if !known && let Some(graph) = &graph {
-            self.assistants.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), graph.clone());
+        if self.every_agent(cx).await.is_err() {
+            return graph;
         }
-        self.assistants.name(&id).or(graph)
+        // Asked for once, not for every thread of an assistant that is gone.
+        self.assistants.names().entry(id).or_insert(graph).clone()
     }
 }
 

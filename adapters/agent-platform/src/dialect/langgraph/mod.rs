@@ -37,10 +37,12 @@ impl Langgraph {
         Self { http, assistants: Assistants::default() }
     }
 
-    /// Asks something of one thread. That its id is no UUID (422) is one more way of not being there.
+    /// Asks something of one thread. That its id is no UUID (422) is one more way of not being there; of one that is,
+    /// the platform then refuses something else.
     async fn of_thread(&self, cx: &Request, id: &PlatformId, ask: &Ask) -> Result<Reply> {
         self.http.ask(cx, ask).await.map_err(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::InvalidArgument => no_session(id),
+            ErrorKind::NotFound => no_session(id),
+            ErrorKind::InvalidArgument if !runs::is_uuid(id.as_str()) => no_session(id),
             _ => error,
         })
     }

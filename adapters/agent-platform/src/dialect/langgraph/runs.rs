@@ -160,13 +160,28 @@ fn uuid() -> Result<String> {
     Ok(text)
 }
 
+/// Whether a text is a UUID as it is commonly written.
+pub(super) fn is_uuid(text: &str) -> bool {
+    let groups = text.split('-').map(str::len);
+    groups.eq([8, 4, 4, 4, 12]) && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_uuid_is_told_from_other_ids() {
+        assert!(is_uuid("1F0d3b9c-0000-4abc-8def-0123456789ab"));
+        for other in ["", "nowhere", "1f0d3b9c00004abc8def0123456789ab", "1f0d3b9c-0000-4abc-8def-0123456789ag"] {
+            assert!(!is_uuid(other), "{other}");
+        }
+    }
+
+    #[test]
     fn a_threads_id_is_a_random_uuid() {
         let one = uuid().unwrap();
+        assert!(is_uuid(&one));
         let shape: String = one.chars().map(|char| if char == '-' { '-' } else { 'x' }).collect();
         assert_eq!(shape, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx");
         assert_eq!(one.get(14..15), Some("4"));

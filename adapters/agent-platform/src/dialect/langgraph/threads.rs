@@ -21,6 +21,8 @@ use crate::time;
 
 /// How many threads are asked for at once; the platform gives at most 1,000.
 const PAGE: usize = 100;
+/// The most pages that one call looks through for threads that match: it then says where to go on.
+const MOST_PAGES: usize = 100;
 /// The words for how a thread stands; a search for another one would be refused.
 const STATUSES: [&str; 4] = ["idle", "busy", "interrupted", "error"];
 /// What is shown of what a graph asks a person, where it is no text.
@@ -260,7 +262,7 @@ impl Langgraph {
         let mut offset = offset(query.page_token.as_deref())?;
         let metadata = self.only_of(cx, query.agent_name.as_deref()).await?;
         let mut seen: Option<String> = None;
-        loop {
+        for _ in 0..MOST_PAGES {
             let search = Search {
                 limit: PAGE,
                 offset,
@@ -270,7 +272,7 @@ impl Langgraph {
                 sort_order: "desc",
                 select: ["thread_id", "status", "created_at", "updated_at", "state_updated_at", "metadata"],
             };
-            let reply = self.http.ask(cx, &Ask::post(Path::of(&["threads", "search"])?).json(&search)?).await?;
+            let reply = self.http.ask(cx, &Ask::search(Path::of(&["threads", "search"])?).json(&search)?).await?;
             let threads: Page<Thread<'_>> = reply.json()?;
             let first = threads.records.first().and_then(|thread| thread.id.word());
             if first.is_none() || first == seen {
@@ -291,6 +293,8 @@ impl Langgraph {
                 return Ok(page);
             }
         }
+        page.next_page_token = Some(offset.to_string());
+        Ok(page)
     }
 
     /// What the platform is to filter by, for the sessions of one agent.
