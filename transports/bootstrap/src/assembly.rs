@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sessiond_agent_platform::Platform;
 use sessiond_core::{
-    Backend, Error, FixedTargets, Guarded, JoinedTargets, Registry, Service, TargetInfo, TargetName, Targets,
+    Backend, Error, FixedTargets, Guarded, JoinedTargets, Registry, Service, TargetInfo, TargetName, Targets, Tasks,
 };
 
 use crate::args::Args;
@@ -15,7 +15,7 @@ use crate::environment::{CONFIG, Environment, LOG};
 use crate::key_path::KeyPath;
 use crate::platforms::Maker;
 use crate::problem::{Origin, Problem, Problems};
-use crate::{file, hosts, logs, resolve, secrets};
+use crate::{file, hosts, logs, resolve, secrets, telemetry};
 
 /// Makes the process fit to hold other processes. To be called first of all in `main`, while there is one thread.
 ///
@@ -60,7 +60,18 @@ impl Bootstrap {
 
     /// Starts logging as configured.
     pub fn start_logs(&self) {
-        logs::start(self.configuration.log_level, self.configuration.log_format);
+        let (level, format) = (self.configuration.log_level, self.configuration.log_format);
+        logs::start_with(level, format, telemetry::Prepared::new(&self.configuration.telemetry));
+    }
+
+    /// Sends traces to their collector, where some are configured, until the owner of the tasks ends them: the last thing
+    /// that a server does. Needs a tokio runtime, and logs that have been started.
+    ///
+    /// # Errors
+    /// `failed_precondition` when traces are configured and cannot be sent at all. A collector that is not there, or goes
+    /// away, is no error: it is logged, and costs calls nothing.
+    pub fn export_traces(&self, tasks: &Tasks) -> Result<(), Error> {
+        telemetry::export(&self.configuration.telemetry, tasks)
     }
 
     /// Makes every enabled target and the registry over them. Needs a tokio runtime.
@@ -80,7 +91,8 @@ impl Bootstrap {
         }
         let has_hosts = any_host || known.iter().any(|target| target.host.is_some());
         let has_platforms = known.iter().any(|target| target.platform.is_some());
-        let registry = Registry::new(Arc::new(targets), self.configuration.limits.clone());
+        let targets = telemetry::traced_targets(Arc::new(targets));
+        let registry = Registry::new(targets, self.configuration.limits.clone());
         Ok(Assembly { registry, has_hosts, has_platforms })
     }
 
@@ -161,7 +173,12 @@ pub struct Assembly {
 impl Assembly {
     /// The service for a transport whose callers are several: nobody does what their role does not permit.
     pub fn service(&self) -> Arc<dyn Service> {
-        Guarded::new(Arc::clone(&self.registry) as Arc<dyn Service>)
+        telemetry::traced(Guarded::new(self.registry.clone()))
+    }
+
+    /// The same for a transport whose one caller may do everything.
+    pub fn service_for_one(&self) -> Arc<dyn Service> {
+        telemetry::traced(self.registry.clone())
     }
 
     /// Stops every session and command and ends every target. Returns after little more than the grace of a stop.

@@ -4,6 +4,7 @@ mod http;
 mod network;
 mod platform;
 mod ssh;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub use self::http::HttpSettings;
 pub use self::network::{ConnectSettings, JwtSettings, NetworkSettings};
 pub use self::platform::PlatformSettings;
 pub use self::ssh::{SecretSetting, SshHostSettings, SshSettings};
+pub use self::telemetry::TelemetrySettings;
 use crate::key_path::KeyPath;
 use crate::problem::Origin;
 use crate::settings::{TARGET, of_server};
@@ -39,6 +41,8 @@ pub struct Configuration {
     pub http: HttpSettings,
     /// How to reach another server: `[connect]`.
     pub connect: ConnectSettings,
+    /// Where traces of calls go: `[telemetry]`.
+    pub telemetry: TelemetrySettings,
     /// How MCP results read: `mcp.text`.
     pub text: TextStyle,
     /// From which level on to log: `log.level`.
@@ -213,6 +217,7 @@ impl Default for Configuration {
             network: NetworkSettings::default(),
             http: HttpSettings::default(),
             connect: ConnectSettings::default(),
+            telemetry: TelemetrySettings::default(),
             text: TextStyle::Short,
             log_level: LogLevel::Warn,
             log_format: LogFormat::Text,

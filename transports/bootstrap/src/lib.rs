@@ -8,7 +8,7 @@
 //! 3. the file becomes entries, each with its line (`file`); so do the `SESSIOND_` variables (`overlay`)
 //! 4. entries are checked against the one declaration of all keys (`settings`, made of `setting`s) and give the
 //!    [`Configuration`] or every [`Problem`] at once (`resolve`, `config`, `problem`)
-//! 5. [`logs`]: tracing to stderr, and panics with it
+//! 5. [`logs`]: tracing to stderr, and panics with it; [`telemetry`]: traces of calls to a collector
 //! 6. [`Bootstrap::assemble`]: targets from the configuration (`hosts` for those over SSH, `platforms` for agent platforms, `secrets` for what
 //!    lets us in), the registry over them
 //!    (`assembly`)
@@ -43,13 +43,14 @@ mod setting;
 mod settings;
 mod signals;
 pub mod stdout;
+pub mod telemetry;
 
 pub use args::Args;
 pub use assembly::{Assembly, Bootstrap, prepare_process};
 pub use config::{
     BackendSettings, Configuration, ConnectSettings, HostKeys, HttpSettings, JwtSettings, LogFormat, LogLevel,
     NetworkSettings, PlatformAuth, PlatformSettings, PtySettings, SecretSetting, Shown, SshHostSettings, SshSettings,
-    TargetSettings, TextStyle,
+    TargetSettings, TelemetrySettings, TextStyle,
 };
 pub use environment::{CONNECT, CONNECT_KEY, Environment};
 pub use problem::{Origin, Problem, Problems};

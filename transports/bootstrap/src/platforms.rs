@@ -32,6 +32,7 @@ impl Maker<'_> {
         let url = needed(settings.url.as_ref(), "url")?;
         Ok(PlatformConfig {
             auth: self.auth(settings)?,
+            token_header: settings.token_header.clone(),
             tls: Tls {
                 ca_file: path(&settings.ca_file),
                 client_cert_file: path(&settings.client_cert_file),

@@ -6,6 +6,7 @@ use sessiond_core::{Availability, Machine, Target, TargetStatus};
 
 use crate::assembly::Bootstrap;
 use crate::problem::Problems;
+use crate::telemetry;
 
 /// A report for a person, and how many things in it are wrong.
 #[derive(Debug, Default)]
@@ -52,6 +53,9 @@ impl Report {
             let value = shown.value.unwrap_or_else(|| "(not set)".to_owned());
             let origin = shown.origin.map(|origin| format!("  from {origin}")).unwrap_or_default();
             self.say(&format!("  {:<34} {value}{origin}", shown.key));
+        }
+        if let Some(refusal) = telemetry::refusal(&bootstrap.configuration.telemetry) {
+            self.wrong(refusal.message());
         }
         self.say("");
     }

@@ -11,7 +11,10 @@ use crate::key_path::KeyPath;
 use crate::overlay;
 use crate::problem::{Origin, Problem, Problems};
 use crate::setting::Raw;
-use crate::settings::{BACKENDS, OF_SERVER_ALTERNATIVES, TARGET, alternatives, backend, of_server, paths};
+use crate::settings::{
+    BACKENDS, OF_SERVER_ALTERNATIVES, TARGET, alternatives, backend, of_server, paths, problem_of_telemetry,
+    take_common_variables,
+};
 
 /// The configuration that a file's entries and the environment's variables make.
 ///
@@ -30,7 +33,9 @@ pub(crate) fn resolve(file: Vec<Entry>, environment: &Environment) -> Result<Con
             problems.push(problem);
         }
     }
-    let Resolving { configuration, .. } = resolving;
+    let Resolving { mut configuration, .. } = resolving;
+    take_common_variables(&mut configuration, environment);
+    problems.extend(problem_of_telemetry(&configuration));
     problems.extend(contradictions(&configuration));
     problems.extend(of_targets(&configuration));
     if problems.is_empty() && !configuration.targets.values().any(|target| target.enabled) && !configuration.ssh.enabled

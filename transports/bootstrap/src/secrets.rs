@@ -15,11 +15,16 @@ use sessiond_ssh::{Custodian, Secret, SecretSource, Surroundings};
 use crate::config::{BackendSettings, Configuration, SecretSetting};
 use crate::environment::Environment;
 
+/// What OpenTelemetry sends to a collector with each request, a key most of the time.
+const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+
 /// The variables that hold credentials: no child gets them (SF01). Those of a target that is not enabled are no less
 /// secret.
 pub(crate) fn variables(configuration: &Configuration) -> Vec<OsString> {
+    let of_collector = configuration.telemetry.otlp_endpoint.iter().flat_map(|_| HEADERS).map(OsString::from);
     let of_targets = configuration.targets.values().flat_map(|target| of_backend(&target.backend));
-    of_targets.chain(&configuration.connect.key).filter_map(|secret| secret.variable().map(OsString::from)).collect()
+    let named = of_targets.chain(&configuration.connect.key);
+    named.filter_map(|secret| secret.variable().map(OsString::from)).chain(of_collector).collect()
 }
 
 fn of_backend(backend: &BackendSettings) -> Vec<&SecretSetting> {

@@ -22,6 +22,8 @@ pub struct PlatformSettings {
     pub password: Option<SecretSetting>,
     /// Where the token is.
     pub token: Option<SecretSetting>,
+    /// The header that carries the token as it is; `None` is `Authorization: Bearer`.
+    pub token_header: Option<String>,
     /// Where the id of the OAuth client is.
     pub client_id: Option<SecretSetting>,
     /// Where the secret of the OAuth client is.
@@ -59,6 +61,7 @@ impl Default for PlatformSettings {
             user: None,
             password: None,
             token: None,
+            token_header: None,
             client_id: None,
             client_secret: None,
             ca_file: None,

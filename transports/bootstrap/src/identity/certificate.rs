@@ -3,14 +3,17 @@
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio_util::sync::CancellationToken;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate, X509Name};
 
 /// A certificate that TLS has verified: who it names, and until when it holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Certificate {
     subject: String,
     names: Vec<String>,
     until: SystemTime,
+    /// Fires when whoever has verified it is trusted no more.
+    trust: CancellationToken,
 }
 
 /// The attribute types that have a short name in a distinguished name (RFC 4514, section 3).
@@ -33,7 +36,18 @@ impl Certificate {
         let alternatives = parsed.subject_alternative_name().ok().flatten();
         let names = alternatives.iter().flat_map(|names| &names.value.general_names).filter_map(name).collect();
         let until = u64::try_from(parsed.validity().not_after.timestamp()).unwrap_or(0);
-        Some(Self { subject: distinguished(parsed.subject())?, names, until: UNIX_EPOCH + Duration::from_secs(until) })
+        let until = UNIX_EPOCH + Duration::from_secs(until);
+        Some(Self { subject: distinguished(parsed.subject())?, names, until, trust: CancellationToken::new() })
+    }
+
+    /// The same, for as long as this does not fire.
+    pub(crate) fn trusted(self, trust: CancellationToken) -> Self {
+        Self { trust, ..self }
+    }
+
+    /// Fires when it counts no more.
+    pub(super) fn trust(&self) -> &CancellationToken {
+        &self.trust
     }
 
     /// The subject, as RFC 4514 writes distinguished names: `CN=alice,O=Example`, which is what
@@ -115,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_no_certificate_names_nobody() {
-        assert_eq!(Certificate::of_der(b""), None);
-        assert_eq!(Certificate::of_der(b"CN=alice"), None);
+        assert!(Certificate::of_der(b"").is_none());
+        assert!(Certificate::of_der(b"CN=alice").is_none());
     }
 }

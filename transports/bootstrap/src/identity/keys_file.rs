@@ -23,7 +23,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::key::Digest;
+use super::key::{Digest, PREFIX};
 use super::role::{Fields, Grant, quoted};
 use super::table::{Entry, Named, Table};
 use crate::file::line;
@@ -106,17 +106,19 @@ impl Reading<'_> {
     }
 
     fn entry(&mut self, part: &str, at: &At<'_>, value: &DeValue<'_>) {
-        let label = format!("{part}.{}", at.name);
+        // What stands there may be a key in the wrong place.
+        let label = if at.name.contains(PREFIX) { part.to_owned() } else { format!("{part}.{}", at.name) };
         if part != "scopes" && !is_name(at.name) {
             let rule = format!("at most {LONGEST_NAME} letters, digits, '.', '_' and '-'");
-            return self.says(at, format!("{part}.{:?} is no name: it has {rule}", at.name));
+            return self.says(at, format!("{part} has {}, which is no name: that has {rule}", quoted(at.name)));
         }
         let DeValue::Table(fields) = value else {
             return self.says(at, format!("{label} must be a table: [{label}]"));
         };
         let own: &[&str] = match part {
-            "keys" => &["sha256"],
-            "certificates" => &["subject", "name"],
+            "keys" => &["owner", "sha256"],
+            "certificates" => &["owner", "subject", "name"],
+            // Whoever has a scope is the owner that the token names.
             _ => &[],
         };
         let mut fields = Fields::new(fields, own);

@@ -72,6 +72,8 @@ pub struct Identity {
     until: Option<SystemTime>,
     /// Fires when it is taken back; never for those that cannot be.
     revoked: CancellationToken,
+    /// Fires when whoever has vouched for it is trusted no more: an authority, a key of an identity provider.
+    trust: CancellationToken,
 }
 
 impl Identity {
@@ -88,7 +90,7 @@ impl Identity {
 
     /// An owner who has been proven in another way, for as long as the server runs.
     pub fn proven(owner: Owner, kind: Kind) -> Self {
-        Self { owner, kind, until: None, revoked: CancellationToken::new() }
+        Self { owner, kind, until: None, revoked: CancellationToken::new(), trust: CancellationToken::new() }
     }
 
     /// Whether it can be taken back or expires, so that [`ended`](Self::ended) is worth waiting for.
@@ -98,7 +100,19 @@ impl Identity {
 
     /// Whether it has been taken back or has expired.
     pub fn has_ended(&self) -> bool {
-        self.revoked.is_cancelled() || self.until.is_some_and(|until| until <= SystemTime::now())
+        let is_taken_back = self.revoked.is_cancelled() || self.trust.is_cancelled();
+        is_taken_back || self.until.is_some_and(|until| until <= SystemTime::now())
+    }
+
+    /// Whether the entry that has let it in is gone from the keys file, or says something else.
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.is_cancelled()
+    }
+
+    /// Waits until that is so, for whatever outlives one credential: whoever comes with one token after another keeps an
+    /// MCP session that the first one has opened. Never returns where there is no entry.
+    pub async fn revoked(&self) {
+        self.revoked.cancelled().await;
     }
 
     /// Waits until it has been taken back or has expired, for whoever serves something that takes long: a wait, a
@@ -112,6 +126,7 @@ impl Identity {
         };
         tokio::select! {
             () = self.revoked.cancelled() => {}
+            () = self.trust.cancelled() => {}
             () = expired => {}
         }
     }
@@ -244,6 +259,7 @@ impl Identities {
         let table = self.table();
         let mut identity = table.certificate(certificate).ok_or(Denied::Unknown)?.identity(Kind::Certificate)?;
         identity.until = [identity.until, Some(certificate.until())].into_iter().flatten().min();
+        identity.trust = certificate.trust().clone();
         if identity.has_ended() { Err(Denied::Expired) } else { Ok(identity) }
     }
 

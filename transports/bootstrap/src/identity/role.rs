@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use sessiond_core::{Access, Owner, Permissions, TargetName, Verb};
 use toml::de::{DeTable, DeValue};
 
+use super::key::PREFIX;
 use super::keys_file::{At, in_order};
 use super::moment;
 use crate::nearest;
@@ -15,7 +16,7 @@ use crate::nearest;
 const ROLES: [&str; 2] = ["full", "read-only"];
 
 /// The keys that every entry can have.
-const COMMON: [&str; 6] = ["owner", "role", "target", "targets", "tools", "expires"];
+const COMMON: [&str; 5] = ["role", "target", "targets", "tools", "expires"];
 
 /// The tools by their names on the wire, with the verbs that each needs.
 const TOOLS: &[(&str, &[Verb])] = &[
@@ -40,8 +41,8 @@ const TOOLS: &[(&str, &[Verb])] = &[
     ("describe_session", &[Verb::DescribeAgentSession]),
     ("describe_session_token_usage", &[Verb::AgentTokenUsage]),
     ("get_agents", &[Verb::ListAgents]),
-    // `control_session` is two things: the tool that steers a run of an agent, and the verb behind `session_control`.
-    ("control_session", &[Verb::ControlAgentSession, Verb::ControlSession]),
+    // Also the word of the verb behind `session_control`. The tool it is: who is to steer agents gets no hold of terminals.
+    ("control_session", &[Verb::ControlAgentSession]),
 ];
 
 /// What somebody may reach and do.
@@ -132,7 +133,11 @@ pub(super) fn words() -> impl Iterator<Item = &'static str> {
 pub(super) fn quoted(word: &str) -> String {
     /// Longer than any word that is known here, and shorter than a key.
     const LONGEST: usize = 32;
-    if word.chars().count() > LONGEST { "a word".to_owned() } else { format!("\"{}\"", sessiond_core::shown(word)) }
+    if word.chars().count() > LONGEST || word.contains(PREFIX) {
+        "a word".to_owned()
+    } else {
+        format!("\"{}\"", sessiond_core::shown(word))
+    }
 }
 
 /// The fields of an entry, with what is wrong with them. A value is never quoted: it may be a key in the wrong place.

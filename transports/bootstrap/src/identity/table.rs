@@ -60,7 +60,8 @@ impl Entry {
     /// [`Denied::Expired`].
     pub(super) fn identity(&self, kind: Kind) -> Result<Identity, Denied> {
         let owner = self.grant.owner(self.owner.clone());
-        let identity = Identity { owner, kind, until: self.expires, revoked: self.revoked.clone() };
+        let (revoked, trust) = (self.revoked.clone(), CancellationToken::new());
+        let identity = Identity { owner, kind, until: self.expires, revoked, trust };
         if identity.has_ended() { Err(Denied::Expired) } else { Ok(identity) }
     }
 
@@ -68,7 +69,8 @@ impl Entry {
     pub(super) fn identity_of(&self, token: Verified) -> Result<Identity, Denied> {
         let owner: Owner = self.grant.owner(token.owner.into());
         let until = self.expires.map_or(token.until, |expires| expires.min(token.until));
-        let identity = Identity { owner, kind: Kind::Token, until: Some(until), revoked: self.revoked.clone() };
+        let (revoked, trust) = (self.revoked.clone(), token.trust);
+        let identity = Identity { owner, kind: Kind::Token, until: Some(until), revoked, trust };
         if identity.has_ended() { Err(Denied::Expired) } else { Ok(identity) }
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
 
 use super::permits::Permit;
 use crate::identity::Certificate;
@@ -19,6 +21,10 @@ use crate::identity::Certificate;
 /// What a new connection must have said before its time is up: as much as an HTTP/2 preface is long (RFC 9113, section
 /// 3.4). No request of HTTP/1.1 that names its host and what it accepts is shorter.
 const GREETING: usize = 24;
+
+/// How much longer than its greeting a new connection may take until somebody on it has proven who they are, as a factor.
+/// Whoever proves nothing would else hold connections for as long as they like, and keep others out.
+const PROOF: u32 = 6;
 
 /// Where a connection comes from, and what TLS has verified of the caller.
 #[derive(Clone, Debug)]
@@ -29,9 +35,20 @@ pub struct Origin {
     pub is_encrypted: bool,
     /// The caller's certificate, where one was shown: TLS has verified it against the authorities of the configuration.
     pub certificate: Option<Arc<Certificate>>,
+    /// Whether somebody has proven who they are on this connection.
+    proven: Arc<AtomicBool>,
 }
 
 impl Origin {
+    /// Somebody on this connection has proven who they are, or need not: it may stay. Until then it may not for long.
+    pub fn prove(&self) {
+        self.proven.store(true, Ordering::Relaxed);
+    }
+
+    fn is_proven(&self) -> bool {
+        self.proven.load(Ordering::Relaxed)
+    }
+
     /// The address that wrong credentials count for.
     pub fn ip(&self) -> IpAddr {
         self.address.ip()
@@ -42,7 +59,7 @@ impl Origin {
 pub struct Connection {
     stream: Stream,
     origin: Origin,
-    greeting: Option<Greeting>,
+    trial: Option<Trial>,
     _permit: Permit,
 }
 
@@ -51,30 +68,42 @@ enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// The wait for the first bytes.
-struct Greeting {
+/// The time in which nobody has proven anything yet.
+struct Trial {
+    /// Bytes of the greeting that are still to come.
     missing: usize,
+    /// Until when the greeting may take, and then the proof.
     patience: Pin<Box<Sleep>>,
+    proof_by: Instant,
 }
 
 impl Connection {
     pub(super) fn plain(stream: TcpStream, address: SocketAddr, patience: Duration, permit: Permit) -> Self {
-        let origin = Origin { address, is_encrypted: false, certificate: None };
+        let origin = Origin { address, is_encrypted: false, certificate: None, proven: Arc::default() };
         Self::new(Stream::Plain(stream), origin, patience, permit)
     }
 
-    pub(super) fn tls(stream: TlsStream<TcpStream>, address: SocketAddr, patience: Duration, permit: Permit) -> Self {
+    /// `trust` fires when whoever has verified the caller's certificate is trusted no more.
+    pub(super) fn tls(
+        stream: TlsStream<TcpStream>,
+        trust: CancellationToken,
+        address: SocketAddr,
+        patience: Duration,
+        permit: Permit,
+    ) -> Self {
         let (_, session) = stream.get_ref();
         let shown = session.peer_certificates().and_then(<[_]>::first);
-        let certificate = shown.and_then(|der| Certificate::of_der(der)).map(Arc::new);
-        let origin = Origin { address, is_encrypted: true, certificate };
+        let certificate = shown.and_then(|der| Certificate::of_der(der));
+        let certificate = certificate.map(|certificate| Arc::new(certificate.trusted(trust)));
+        let origin = Origin { address, is_encrypted: true, certificate, proven: Arc::default() };
         Self::new(Stream::Tls(Box::new(stream)), origin, patience, permit)
     }
 
     fn new(stream: Stream, origin: Origin, patience: Duration, permit: Permit) -> Self {
-        let patience = Box::pin(tokio::time::sleep_until(Instant::now() + patience));
-        let greeting = Some(Greeting { missing: GREETING, patience });
-        Self { stream, origin, greeting, _permit: permit }
+        let now = Instant::now();
+        let proof_by = now + patience.saturating_mul(PROOF);
+        let patience = Box::pin(tokio::time::sleep_until(now + patience));
+        Self { stream, origin, trial: Some(Trial { missing: GREETING, patience, proof_by }), _permit: permit }
     }
 
     /// Where it comes from.
@@ -104,18 +133,25 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Both for T {}
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let Self { stream, origin, trial, .. } = &mut *self;
+        if origin.is_proven() {
+            *trial = None;
+        }
+        let Some(on_trial) = trial else { return stream.as_mut().poll_read(cx, buf) };
+        // First, for whoever sends without a pause always has something to read.
+        if on_trial.patience.as_mut().poll(cx).is_ready() {
+            let why = if on_trial.missing > 0 { "the caller says nothing" } else { "nobody has proven who they are" };
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)));
+        }
         let before = buf.filled().len();
-        let read = self.stream.as_mut().poll_read(cx, buf);
-        let Some(greeting) = &mut self.greeting else { return read };
-        if read.is_pending() {
-            ready!(greeting.patience.as_mut().poll(cx));
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the caller says nothing")));
+        ready!(stream.as_mut().poll_read(cx, buf))?;
+        if on_trial.missing > 0 {
+            on_trial.missing = on_trial.missing.saturating_sub(buf.filled().len() - before);
+            if on_trial.missing == 0 {
+                on_trial.patience.as_mut().reset(on_trial.proof_by);
+            }
         }
-        greeting.missing = greeting.missing.saturating_sub(buf.filled().len() - before);
-        if greeting.missing == 0 {
-            self.greeting = None;
-        }
-        read
+        Poll::Ready(Ok(()))
     }
 }
 

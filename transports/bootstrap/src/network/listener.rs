@@ -124,7 +124,8 @@ impl Listener {
     }
 
     fn shake_hands(&self, tls: &Tls, stream: TcpStream, address: SocketAddr, permit: Permit) {
-        let acceptor = TlsAcceptor::from(tls.config());
+        let (config, trust) = tls.config();
+        let acceptor = TlsAcceptor::from(config);
         let (limit, greeting, shake) = (self.handshake, self.greeting, self.shake.clone());
         let ended = self.tasks.cancelled();
         self.tasks.spawn(HANDSHAKE, async move {
@@ -134,7 +135,7 @@ impl Listener {
             };
             match shaken {
                 // Nobody to take it: the listener is gone.
-                Ok(Ok(stream)) => drop(shake.send(Connection::tls(stream, address, greeting, permit)).await),
+                Ok(Ok(stream)) => drop(shake.send(Connection::tls(stream, trust, address, greeting, permit)).await),
                 Ok(Err(error)) => tracing::debug!(%address, "a TLS handshake failed: {error}"),
                 Err(_) => tracing::debug!(%address, "a TLS handshake took too long"),
             }

@@ -33,7 +33,7 @@ use crate::identity::Identities;
 use crate::problem::Problems;
 use crate::secrets;
 
-pub(crate) use permits::subnet;
+pub(crate) use permits::{site, subnet};
 
 /// What a port asks of whoever comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

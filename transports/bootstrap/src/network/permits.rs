@@ -74,6 +74,17 @@ impl Drop for Permit {
     }
 }
 
+/// The larger network that an IPv6 address is part of: as much as one customer gets (RFC 6177, section 2), 48 bits. `None`
+/// for whoever has one address only.
+pub(crate) fn site(address: IpAddr) -> Option<IpAddr> {
+    match subnet(address) {
+        IpAddr::V6(network) if !network.is_loopback() => {
+            Some(IpAddr::V6(Ipv6Addr::from_bits(network.to_bits() >> 80 << 80)))
+        }
+        _ => None,
+    }
+}
+
 /// What counts as one address: whoever has one of an IPv6 network has all 2^64 of them; a mapped IPv4 address is that
 /// address.
 pub(crate) fn subnet(address: IpAddr) -> IpAddr {

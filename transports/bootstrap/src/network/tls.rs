@@ -9,6 +9,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
 use crate::config::{ConnectSettings, NetworkSettings};
@@ -25,9 +26,19 @@ pub struct Tls(Arc<Shared>);
 struct Shared {
     settings: NetworkSettings,
     alpn: Vec<Vec<u8>>,
-    now: RwLock<Arc<ServerConfig>>,
+    now: RwLock<Now>,
     /// Held by whoever reads the files again, so that the newest state is the one that stays.
     reloading: Mutex<()>,
+}
+
+/// What holds until the files are read again.
+#[derive(Clone)]
+struct Now {
+    config: Arc<ServerConfig>,
+    /// The authorities of callers, as their file has them.
+    authorities: Option<Vec<u8>>,
+    /// Fires when other authorities are trusted.
+    trust: CancellationToken,
 }
 
 impl Tls {
@@ -46,23 +57,32 @@ impl Tls {
             (Some(_), Some(_), _) => {}
         }
         let alpn: Vec<_> = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
-        let now = RwLock::new(config(settings, &alpn)?);
+        let now = RwLock::new(read(settings, &alpn)?);
         Ok(Some(Self(Arc::new(Shared { settings: settings.clone(), alpn, now, reloading: Mutex::new(()) }))))
     }
 
-    /// What holds now; a connection that has begun keeps what held then.
-    pub fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0.now.read().unwrap_or_else(PoisonError::into_inner))
+    /// What holds now; a connection that has begun keeps what held then. The token fires when the authorities of callers
+    /// are other ones: who has been verified against the earlier ones is to be verified anew.
+    pub fn config(&self) -> (Arc<ServerConfig>, CancellationToken) {
+        let now = self.0.now.read().unwrap_or_else(PoisonError::into_inner);
+        (Arc::clone(&now.config), now.trust.clone())
     }
 
-    /// Reads the files again.
+    /// Reads the files again. Connections stay; certificates that callers have shown on them count no more when the
+    /// authorities have changed.
     ///
     /// # Errors
     /// As at first; then everything stays as it was.
     pub fn reload(&self) -> Result<(), Problem> {
         let _alone = self.0.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = config(&self.0.settings, &self.0.alpn)?;
-        *self.0.now.write().unwrap_or_else(PoisonError::into_inner) = new;
+        let mut new = read(&self.0.settings, &self.0.alpn)?;
+        let mut now = self.0.now.write().unwrap_or_else(PoisonError::into_inner);
+        if new.authorities == now.authorities {
+            new.trust = now.trust.clone();
+        } else {
+            now.trust.cancel();
+        }
+        *now = new;
         Ok(())
     }
 }
@@ -79,7 +99,19 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
-fn config(settings: &NetworkSettings, alpn: &[Vec<u8>]) -> Result<Arc<ServerConfig>, Problem> {
+fn read(settings: &NetworkSettings, alpn: &[Vec<u8>]) -> Result<Now, Problem> {
+    let what = "the authorities (network.client_ca_file)";
+    let authorities = settings.client_ca_file.as_deref();
+    let authorities = authorities.map(|path| private::trusted(path, what, LARGEST)).transpose()?;
+    let config = config(settings, alpn, authorities.as_deref())?;
+    Ok(Now { config, authorities, trust: CancellationToken::new() })
+}
+
+fn config(
+    settings: &NetworkSettings,
+    alpn: &[Vec<u8>],
+    authorities: Option<&[u8]>,
+) -> Result<Arc<ServerConfig>, Problem> {
     let provider = provider();
     let (Some(certificate), Some(key)) = (&settings.certificate_file, &settings.certificate_key_file) else {
         return Err(Problem::new("network.certificate_file is missing"));
@@ -87,10 +119,9 @@ fn config(settings: &NetworkSettings, alpn: &[Vec<u8>]) -> Result<Arc<ServerConf
     let versions = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| Problem::new(format!("TLS cannot be had: {error}")))?;
-    let versions = match &settings.client_ca_file {
-        None => versions.with_no_client_auth(),
-        Some(path) => {
-            let roots = Arc::new(authorities(path, "the authorities (network.client_ca_file)")?);
+    let versions = match (&settings.client_ca_file, authorities) {
+        (Some(path), Some(pem)) => {
+            let roots = Arc::new(roots(path, "the authorities (network.client_ca_file)", pem)?);
             // Who shows no certificate shows a key. One that is shown must be right: a wrong one ends the handshake.
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).allow_unauthenticated().build();
             let verifier = verifier.map_err(|error| {
@@ -98,6 +129,7 @@ fn config(settings: &NetworkSettings, alpn: &[Vec<u8>]) -> Result<Arc<ServerConf
             })?;
             versions.with_client_cert_verifier(verifier)
         }
+        _ => versions.with_no_client_auth(),
     };
     let chain = certificates(certificate, "the certificate (network.certificate_file)")?;
     let mut config =
@@ -108,9 +140,9 @@ fn config(settings: &NetworkSettings, alpn: &[Vec<u8>]) -> Result<Arc<ServerConf
     Ok(Arc::new(config))
 }
 
-fn authorities(path: &Path, what: &str) -> Result<RootCertStore, Problem> {
+fn roots(path: &Path, what: &str, pem: &[u8]) -> Result<RootCertStore, Problem> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(path, what)? {
+    for certificate in parsed(path, what, pem)? {
         roots.add(certificate).map_err(|error| Problem::new(format!("{}: {what}: {error}", path.display())))?;
     }
     Ok(roots)
@@ -118,12 +150,21 @@ fn authorities(path: &Path, what: &str) -> Result<RootCertStore, Problem> {
 
 /// The certificates of a PEM file, at least one.
 fn certificates(path: &Path, what: &str) -> Result<Vec<CertificateDer<'static>>, Problem> {
-    let says = |why: &str| Problem::new(format!("{}: {what} {why}", path.display()));
-    let pem = std::fs::read(path).map_err(|error| says(&format!("cannot be read: {error}").to_lowercase()))?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    parsed(path, what, &pem(path, what)?)
+}
+
+/// A file that whoever connects is shown anyway: no harm is in who may read it, nor in who may write it.
+fn pem(path: &Path, what: &str) -> Result<Vec<u8>, Problem> {
+    let says = |why: String| Problem::new(format!("{}: {what} {why}", path.display()));
+    std::fs::read(path).map_err(|error| says(format!("cannot be read: {error}").to_lowercase()))
+}
+
+/// The certificates of a file's content, at least one.
+fn parsed(path: &Path, what: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Problem> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(says("is no PEM with certificates")),
+        _ => Err(Problem::new(format!("{}: {what} is no PEM with certificates", path.display()))),
     }
 }
 
@@ -157,18 +198,19 @@ impl ClientTls {
     /// # Errors
     /// A file is missing, cannot be read or is none.
     pub(super) fn load(settings: &ConnectSettings) -> Result<Self, Problem> {
-        let read = |path: &Path, what: &str| {
-            certificates(path, what)?;
-            std::fs::read(path).map_err(|error| Problem::new(format!("{}: {what}: {error}", path.display())))
-        };
-        let authorities = settings.ca_file.as_deref();
-        let authorities = authorities.map(|path| read(path, "the authorities (connect.ca_file)")).transpose()?;
+        let checked = |path: &Path, what: &str, pem: Vec<u8>| parsed(path, what, &pem).map(|_| pem);
+        let authorities = settings.ca_file.as_deref().map(|path| {
+            let what = "the authorities (connect.ca_file)";
+            checked(path, what, private::trusted(path, what, LARGEST)?)
+        });
+        let authorities = authorities.transpose()?;
         let certificate = match (&settings.certificate_file, &settings.certificate_key_file) {
             (None, None) => None,
             (Some(certificate), Some(key)) => {
                 let what = "the private key (connect.certificate_key_file)";
                 let key = Zeroizing::new(private::text(key, what, LARGEST)?.into_bytes());
-                Some((read(certificate, "the certificate (connect.certificate_file)")?, key))
+                let what = "the certificate (connect.certificate_file)";
+                Some((checked(certificate, what, pem(certificate, what)?)?, key))
             }
             _ => {
                 return Err(Problem::new(

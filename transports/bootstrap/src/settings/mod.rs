@@ -3,6 +3,7 @@
 //!
 //! - `server`: the keys of the server as a whole; `ssh`: those of all hosts, and of one
 //! - `network`: those of who is let in, of TLS, and of the way to another server; `http`: those of MCP over HTTP
+//! - `telemetry`: those of traces
 //! - `pty`: those of this machine; `platform`: those of an agent platform
 
 mod http;
@@ -11,6 +12,7 @@ mod platform;
 mod pty;
 mod server;
 mod ssh;
+mod telemetry;
 
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use crate::key_path::KeyPath;
 use crate::setting::{Kind, Raw, Setting};
 
 pub(crate) use self::network::ALTERNATIVES as OF_SERVER_ALTERNATIVES;
+pub(crate) use self::telemetry::{problem as problem_of_telemetry, take_common_variables};
 
 /// Keys of a target that say the same thing in different ways: of each row one can be set.
 pub(crate) fn alternatives() -> impl Iterator<Item = &'static [&'static str; 3]> {
@@ -43,7 +46,7 @@ pub(crate) fn backend(name: &str) -> Option<BackendSettings> {
 
 /// The keys of the server as a whole, in the order of the documentation.
 pub(crate) fn of_server() -> impl Iterator<Item = &'static Setting<Configuration>> {
-    server::KEYS.iter().chain(network::KEYS).chain(http::KEYS).chain(ssh::KEYS)
+    server::KEYS.iter().chain(telemetry::KEYS).chain(network::KEYS).chain(http::KEYS).chain(ssh::KEYS)
 }
 
 /// The keys of every target.

@@ -81,7 +81,7 @@ pub(super) const KEYS: &[Setting<Configuration>] = &[
     },
     Setting {
         name: "network.header_timeout_ms",
-        about: "How long the head of a request may take, and a new connection to say anything.",
+        about: "How long the head of a request may take, and a new connection to say anything; six times that, to prove who it is.",
         kind: Kind::Integer {
             range: 100..=600_000,
             unit: "milliseconds",

@@ -78,6 +78,14 @@ const PLACE: &[Setting<PlatformSettings>] = &[
         about: "The account, for basic and login.",
         kind: Kind::Text { get: |platform| platform.user.as_deref(), set: |platform, user| platform.user = Some(user) },
     },
+    Setting {
+        name: "token_header",
+        about: "The header that carries the token as it is, such as X-Api-Key. Not set: Authorization: Bearer.",
+        kind: Kind::Text {
+            get: |platform| platform.token_header.as_deref(),
+            set: |platform, name| platform.token_header = Some(name),
+        },
+    },
 ];
 
 const SECRETS: &[[Setting<PlatformSettings>; 3]] = &[
@@ -223,11 +231,13 @@ fn of_login(platform: &PlatformSettings) -> Vec<(&'static str, String)> {
         }
         _ => None,
     });
-    judged.collect()
+    let header = platform.token_header.as_ref().filter(|_| platform.auth != PlatformAuth::Token);
+    let header = header.map(|_| ("token_header", "is of use with auth = \"token\" only: leave it out".to_owned()));
+    judged.chain(header).collect()
 }
 
 /// Whether it looks like the address of a server. The adapter judges the rest.
-fn is_address(url: &str) -> bool {
+pub(super) fn is_address(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| {
         let host = rest.split('/').next().unwrap_or_default();

@@ -68,7 +68,8 @@ async fn what_is_no_key_is_refused_without_a_word_of_why() {
     let keys = Keys::new();
     let alice = keys.alice();
     let identities = network(&keys).identities;
-    let almost = format!("{}0", &alice.expose()[..alice.expose().len() - 1]);
+    let (most, last) = alice.expose().split_at(alice.expose().len() - 1);
+    let almost = format!("{most}{}", if last == "0" { "1" } else { "0" });
     let stranger = NewKey::random().unwrap();
     for wrong in [almost.as_str(), stranger.expose(), "sdk_", "x", &alice.digest().to_string(), "a.b.c"] {
         assert_eq!(denied(&identities, wrong).await, Denied::Unknown, "{wrong}");
@@ -260,7 +261,7 @@ fn every_problem_of_the_file_is_said_at_once_by_line() {
             "keys.toml:21: keys.g.targets and target say the same: keep one of them",
             "keys.toml:22: keys.h lets nobody do anything: add role = \"full\" or \"read-only\", target, targets or tools",
             "keys.toml:24: keys.h has \"roll\", which is not known; the nearest one is role",
-            "keys.toml:25: keys.\"has blank\" is no name: it has at most 64 letters, digits, '.', '_' and '-'",
+            "keys.toml:25: keys has \"has blank\", which is no name: that has at most 64 letters, digits, '.', '_' and '-'",
             "keys.toml:31: keys.i.expires must be a date or a time with its offset: 2027-01-01, or 2027-01-01T12:00:00Z",
             "keys.toml:32: keys.j has an owner that is no name",
             "keys.toml:36: certificates.k must say which certificate: subject = \"CN=…\", or name = \"URI:…\", one of them",
@@ -286,6 +287,10 @@ fn a_key_in_the_wrong_place_is_not_repeated() {
         format!("[keys.a]\nsha256 = {secret}\n"),
         format!("[keys.a]\nexpires = '{secret}'\n"),
         format!("[keys.a]\ntarget = '{secret} '\n"),
+        format!("[keys.{secret}]\nrole = 'full'\n"),
+        format!("[keys]\n{secret} = 'alice'\n"),
+        format!("[scopes.'{secret}']\nrole = 'all'\n"),
+        format!("[certificates.a]\nname = '{secret}'\nrole = 'full'\n"),
         format!("{secret} = 'full'\n"),
         format!("{secret}\n"),
     ] {
@@ -310,6 +315,81 @@ fn a_file_that_others_can_write_or_read_is_refused() {
         mode(private);
         assert!(keys.load().is_ok(), "{private:o}");
     }
+}
+
+#[test]
+fn a_file_that_somebody_could_put_another_one_in_the_place_of_is_refused() {
+    let keys = Keys::new();
+    keys.alice();
+    let directory = keys.directory().to_owned();
+    let inner = directory.join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for open in [0o770, 0o707, 0o777] {
+        mode(&directory, open);
+        let said = keys.load().unwrap_err();
+        let expected = format!(
+            "the keys file can be replaced by others through {} (uid {}, mode {open:04o}): chmod go-w that",
+            directory.display(),
+            rustix::process::geteuid().as_raw(),
+        );
+        assert!(said.contains(&expected), "{said}");
+    }
+    // Nobody can take away what is another's in a sticky directory, such as /tmp.
+    mode(&directory, 0o1777);
+    assert!(keys.load().is_ok());
+
+    // A link leads through two places, and each of them counts.
+    mode(&directory, 0o700);
+    mode(&inner, 0o700);
+    std::fs::rename(keys.path(), inner.join("keys.toml")).unwrap();
+    std::os::unix::fs::symlink("inner/keys.toml", keys.path()).unwrap();
+    assert!(keys.load().is_ok());
+    for place in [&directory, &inner] {
+        mode(place, 0o730);
+        assert!(keys.load().unwrap_err().contains("can be replaced by others"), "{}", place.display());
+        mode(place, 0o700);
+    }
+}
+
+#[test]
+fn a_scope_is_whoever_the_token_names_and_has_no_owner_of_its_own() {
+    assert_eq!(
+        refused("[scopes.work]\nrole = 'full'\nowner = 'alice'\n"),
+        "keys.toml:3: scopes.work has \"owner\", which is not known; known are role, target, targets, tools, expires"
+    );
+}
+
+#[tokio::test]
+async fn the_name_of_an_agents_tool_gives_no_hold_of_terminals() {
+    // The word is a tool's and a verb's.
+    let keys = Keys::new();
+    let key = keys.key();
+    keys.write(&format!("[keys.a]\nsha256 = '{}'\ntools = ['control_session']\n", key.digest()));
+    let identities = network(&keys).identities;
+    let identity = identities.bearer(here(), key.expose()).await.unwrap();
+    assert_eq!(may(&identity.owner), [Verb::ControlAgentSession]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_has_many_networks_is_one_guesser_too() {
+    let keys = Keys::new();
+    let alice = keys.alice();
+    let identities = network(&keys).identities;
+    let mut judged = 0;
+    for number in 0..20_000 {
+        let address = from(&format!("2001:db8:7:{number:x}::1"));
+        match identities.bearer(address, "x").await.unwrap_err() {
+            Denied::Unknown => judged += 1,
+            denied => assert_eq!(denied, Denied::TooMany { retry_after: Duration::from_millis(300) }),
+        }
+    }
+    assert_eq!(judged, 400);
+    // It has not used up what there is for others.
+    identities.bearer(from("2001:db8:8::1"), alice.expose()).await.unwrap();
+    identities.bearer(from("192.0.2.9"), alice.expose()).await.unwrap();
 }
 
 #[tokio::test]

@@ -26,3 +26,20 @@ fn a_panic_is_a_line_of_the_log_and_not_the_end_of_the_process() {
     assert!(log.contains("logs.rs:"), "{log}");
     assert!(!String::from_utf8(child.stdout).unwrap().contains("went wrong"));
 }
+
+#[test]
+fn a_client_that_leaves_before_its_answer_is_no_line_of_the_log() {
+    if std::env::var_os(CHILD).is_some() {
+        logs::start(LogLevel::Info, LogFormat::Text);
+        tracing::error!(target: "rmcp::service", "failed to send pending response during drain");
+        tracing::error!(target: "rmcp::transport", "something else");
+        return;
+    }
+    let name = "logs::a_client_that_leaves_before_its_answer_is_no_line_of_the_log";
+    let child =
+        Command::new(std::env::current_exe().unwrap()).args(["--exact", name]).env(CHILD, "1").output().unwrap();
+    let log = String::from_utf8(child.stderr).unwrap();
+    assert!(child.status.success(), "{log}");
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(log.contains("ERROR rmcp::transport: something else"), "{log}");
+}

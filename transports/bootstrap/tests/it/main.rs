@@ -19,4 +19,5 @@ mod overlay;
 mod platforms;
 mod rig;
 mod support;
+mod telemetry;
 mod tokens;

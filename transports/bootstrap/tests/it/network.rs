@@ -282,12 +282,103 @@ async fn a_connection_that_drips_is_cut_off_when_its_time_is_up() {
     let error = connection.read_to_end(&mut said).await.unwrap_err();
     assert_eq!((error.kind(), said.as_slice()), (std::io::ErrorKind::TimedOut, &b"PRI * HTTP/2.0"[..]));
 
-    // Whoever has greeted may be silent as long as they like.
+    // Whoever has proven who they are may be silent as long as they like.
     let (mut connection, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
     let mut client = client.unwrap();
     client.write_all(&[b'x'; 24]).await.unwrap();
     connection.read_exact(&mut [0; 24]).await.unwrap();
+    connection.origin().prove();
     let mut byte = [0; 1];
-    let silence = tokio::time::timeout(Duration::from_millis(300), connection.read(&mut byte)).await;
+    let silence = tokio::time::timeout(Duration::from_millis(900), connection.read(&mut byte)).await;
     assert!(silence.is_err(), "it is still open");
+}
+
+#[tokio::test]
+async fn a_connection_on_which_nobody_proves_anything_does_not_stay_however_much_it_says() {
+    const TALK: TaskKind = TaskKind("test.talk");
+    let keys = Keys::new();
+    keys.alice();
+    keys.set("network.header_timeout_ms", "100");
+    let network = network(&keys);
+    let mut listener = network.listen(any_port(), Door::Asked).unwrap();
+    let address = listener.address().unwrap();
+    let tasks = Tasks::new();
+    let ended = tasks.cancelled();
+    tasks.spawn(TALK, async move {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let talk = async { while client.write_all(&[b'x'; 4096]).await.is_ok() {} };
+        tokio::select! { () = talk => {}, () = ended => {} }
+    });
+    let mut connection = listener.accept().await;
+    let mut sink = vec![0; 65536];
+    let error = loop {
+        match connection.read(&mut sink).await {
+            Ok(bytes) => assert_ne!(bytes, 0, "the talker goes on"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        (error.kind(), error.to_string()),
+        (std::io::ErrorKind::TimedOut, "nobody has proven who they are".into())
+    );
+    drop(connection);
+    assert!(tasks.shutdown(Duration::from_secs(5)).await);
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_authority_that_is_trusted_no_more_ends_also_where_it_was_shown_before() {
+    let served = Served::new();
+    let (callers, others) = (Authority::new("callers"), Authority::new("others"));
+    let alice = callers.issue("alice", vec![]);
+    served.keys.set("network.client_ca_file", served.keys.file("ca.pem", &callers.pem()).to_str().unwrap());
+    served.keys.write("[certificates.alice]\nsubject = 'CN=alice,O=Example'\nrole = 'full'\n");
+    let network = network(&served.keys);
+    let mut listener = network.listen(any_port(), Door::Asked).unwrap();
+    let address = listener.address().unwrap();
+    let (connection, client) = tokio::join!(answered(&mut listener), connect(address, &served.authority, Some(&alice)));
+    let _client = client.unwrap();
+    let certificate = connection.origin().certificate.clone().unwrap();
+    let open = network.identities.certificate(&certificate).unwrap();
+    network.reload();
+    assert!(!open.has_ended(), "nothing has changed");
+    served.keys.file("ca.pem", &others.pem());
+    network.reload();
+    open.ended().await;
+    assert_eq!(network.identities.certificate(&certificate).unwrap_err(), Denied::Expired);
+}
+
+#[test]
+fn authorities_that_others_could_write_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let served = Served::new();
+    let file = served.keys.file("ca.pem", &Authority::new("callers").pem());
+    served.keys.set("network.client_ca_file", file.to_str().unwrap());
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(
+        served.keys.shortened(&served.keys.load().unwrap_err()),
+        "ca.pem: the authorities (network.client_ca_file) can be written by others (mode 0666): chmod go-w it"
+    );
+}
+
+#[tokio::test]
+async fn loopback_is_known_in_every_form_and_nothing_else_passes_for_it() {
+    let keys = Keys::new();
+    let network = network(&keys);
+    let judged = |address: &str| network.listen(address.parse().unwrap(), Door::Open).map(drop);
+    for far in [
+        "0.0.0.0:0",
+        "[::]:0",
+        "[::ffff:0.0.0.0]:0",
+        "[::ffff:192.0.2.1]:0",
+        "[::127.0.0.1]:0",
+        "[64:ff9b::7f00:1]:0",
+        "10.0.0.1:0",
+        "128.0.0.1:0",
+    ] {
+        let error = judged(far).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FailedPrecondition, "{far}");
+    }
+    for near in ["127.0.0.1:0", "127.1.2.3:0"] {
+        judged(near).unwrap();
+    }
 }

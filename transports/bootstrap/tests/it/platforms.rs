@@ -53,6 +53,10 @@ fn each_way_to_log_in_needs_its_own() {
          keep one of them"
     );
     assert_eq!(
+        refused("auth = 'oauth'\nclient_id_env = 'A'\nclient_secret_env = 'B'\ntoken_header = 'X-Api-Key'\n"),
+        "config.toml:8: targets.plan.token_header is of use with auth = \"token\" only: leave it out"
+    );
+    assert_eq!(
         refused("client_key_file = '~/key'\n"),
         "config.toml:5: targets.plan.client_key_file needs client_cert_file beside it: set both, or neither"
     );
@@ -98,6 +102,17 @@ async fn a_platform_is_a_target_that_is_asked_nothing_before_it_is_used() {
     let text = platform("dialect = 'langgraph'\nurl = 'http://127.0.0.1:1'\nauth = 'token'\ntoken_env = 'NOT_SET'\n");
     let info = PlatformInfo { dialect: "langgraph".to_owned() };
     assert_eq!(assembled(&text, &[]).await, Ok(vec![("plan".to_owned(), Some(info))]));
+}
+
+#[tokio::test]
+async fn the_header_for_a_token_is_named_like_one() {
+    let with = |header: &str| {
+        let token = format!("auth = 'token'\ntoken_env = 'NOT_SET'\ntoken_header = '{header}'\n");
+        platform(&format!("dialect = 'langgraph'\nurl = 'http://127.0.0.1:1'\n{token}"))
+    };
+    assert_eq!(assembled(&with("X-Api-Key"), &[]).await.unwrap().len(), 1);
+    let refused = assembled(&with("X Api Key"), &[]).await.unwrap_err();
+    assert!(refused.contains("target plan: the target's token_header is no header's name"), "{refused}");
 }
 
 #[tokio::test]

@@ -267,6 +267,153 @@ async fn a_key_set_in_a_file_is_read_again_and_a_broken_one_changes_nothing() {
     assert_eq!(identities.bearer(HERE, &old.sign(&claims())).await.unwrap_err(), Denied::Unknown);
 }
 
+#[tokio::test]
+async fn what_a_withdrawn_key_has_signed_ends_and_what_another_one_has_signed_does_not() {
+    let (stays, goes) = (Signer::new("stays", Algorithm::EdDSA), Signer::es256());
+    let (keys, identities) = provider(&[&stays, &goes]);
+    let of = async |signer: &Signer| identities.bearer(HERE, &signer.sign(&claims())).await.unwrap();
+    let (kept, lost) = (of(&stays).await, of(&goes).await);
+    keys.file("jwks.json", &set(&[&stays]));
+    identities.reload().unwrap();
+    lost.ended().await;
+    assert!(lost.has_ended() && !kept.has_ended());
+    // Another key of the same name is not the same key.
+    keys.file("jwks.json", &set(&[&Signer::new("stays", Algorithm::EdDSA)]));
+    identities.reload().unwrap();
+    kept.ended().await;
+}
+
+#[tokio::test]
+async fn a_header_that_asks_for_more_than_is_understood_is_refused() {
+    let signer = Signer::es256();
+    let (_keys, identities) = provider(&[&signer]);
+    let signed = |header: Header| encode(&header, &claims(), &signer.key).unwrap();
+    let named = || Header { kid: Some("first".to_owned()), ..Header::new(Algorithm::ES256) };
+    assert!(identities.bearer(HERE, &signed(named())).await.is_ok());
+    let mut unencoded = Header { crit: Some(vec!["b64".to_owned()]), ..named() };
+    unencoded.extras.insert("b64", false);
+    let mut unknown = Header { crit: Some(vec!["exp".to_owned()]), ..named() };
+    unknown.extras.insert("exp", 1);
+    for (header, why) in [
+        (Header { crit: Some(vec![]), ..named() }, "an empty crit"),
+        (unknown, "crit with what nobody knows"),
+        (unencoded, "claims that are not encoded"),
+        (Header { kid: Some("../first".to_owned()), ..named() }, "a key's name that is a path"),
+        (Header { kid: Some("first' OR '1'='1".to_owned()), ..named() }, "a key's name that is a question"),
+        (Header { kid: Some(String::new()), ..named() }, "an empty name"),
+        (Header { kid: Some("x".repeat(8 * 1024)), ..named() }, "a name without end"),
+    ] {
+        assert_eq!(identities.bearer(HERE, &signed(header)).await.unwrap_err(), Denied::Unknown, "{why}");
+    }
+    let huge = signer.sign(&with(json!({"x": "x".repeat(16 * 1024)})));
+    assert_eq!(identities.bearer(HERE, &huge).await.unwrap_err(), Denied::Malformed);
+}
+
+#[tokio::test]
+async fn keys_for_something_else_verify_nothing_and_two_of_one_name_do_not_mix() {
+    let (signer, encrypts, other) = (Signer::es256(), Signer::es256(), Signer::new("first", Algorithm::EdDSA));
+    let (keys, identities) = provider(&[&signer]);
+    let mut for_encryption = encrypts.jwk();
+    for_encryption["kid"] = json!("encrypts");
+    let mut operations = for_encryption.clone();
+    operations["kid"] = json!("operations");
+    operations["key_ops"] = json!(["deriveKey"]);
+    for_encryption["use"] = json!("enc");
+    let secret = json!({"kty": "oct", "kid": "secret", "k": "c2VjcmV0", "alg": "HS256"});
+    let set = json!({"keys": [secret, for_encryption, operations, signer.jwk(), other.jwk()]});
+    keys.file("jwks.json", &set.to_string());
+    identities.reload().unwrap();
+    for (signer, algorithm, id) in
+        [(&encrypts, Algorithm::ES256, "encrypts"), (&encrypts, Algorithm::ES256, "operations")]
+    {
+        let header = Header { kid: Some(id.to_owned()), ..Header::new(algorithm) };
+        let token = encode(&header, &claims(), &signer.key).unwrap();
+        assert_eq!(identities.bearer(HERE, &token).await.unwrap_err(), Denied::Unknown, "{id}");
+    }
+    let header = Header { kid: Some("secret".to_owned()), ..Header::new(Algorithm::HS256) };
+    let forged = encode(&header, &claims(), &EncodingKey::from_secret(b"secret").unwrap()).unwrap();
+    assert_eq!(identities.bearer(HERE, &forged).await.unwrap_err(), Denied::Unknown);
+    // Of two that have one name, each is for its own algorithm.
+    for signer in [&signer, &other] {
+        assert!(identities.bearer(HERE, &signer.sign(&claims())).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn no_kind_of_identity_has_the_name_of_another() {
+    let signer = Signer::es256();
+    for name in ["uid", "anyone"] {
+        let keys = Keys::new();
+        keys.set("jwt.issuer", "https://id.example");
+        keys.set("jwt.audience", "sessiond");
+        keys.set("jwt.name", name);
+        keys.set("jwt.jwks_file", keys.file("jwks.json", &set(&[&signer])).to_str().unwrap());
+        assert!(keys.load().unwrap_err().starts_with("jwt.name must have only letters"), "{name}");
+    }
+    let (keys, identities) = provider(&[&signer]);
+    // Whatever a token's subject is, its owner's name begins with the provider's and a colon, which no key's has.
+    for subject in ["alice", "uid:0", "anyone:loopback", "example:alice", ":", "../uid:0"] {
+        let token = signer.sign(&with(json!({ "sub": subject })));
+        let name = identities.bearer(HERE, &token).await.unwrap().owner.name().to_string();
+        assert_eq!(name, format!("example:{subject}"));
+    }
+    for entry in [
+        "[keys.'example:alice']\nsha256 = 'DIGEST'\nrole = 'full'\n",
+        "[keys.a]\nsha256 = 'DIGEST'\nrole = 'full'\nowner = 'uid:0'\n",
+        "[certificates.a]\nsubject = 'CN=a'\nrole = 'full'\nowner = 'anyone:loopback'\n",
+        "[certificates.'uid:0']\nsubject = 'CN=a'\nrole = 'full'\n",
+    ] {
+        keys.write(&entry.replace("DIGEST", &keys.key().digest().to_string()));
+        let said = identities.reload().unwrap_err().to_string();
+        assert!(said.contains("no name"), "{said}");
+    }
+}
+
+#[test]
+fn a_key_set_that_others_could_write_or_that_has_a_password_in_its_address_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let keys = Keys::new();
+    keys.set("jwt.issuer", "https://id.example");
+    keys.set("jwt.audience", "sessiond");
+    let file = keys.file("jwks.json", &set(&[&Signer::es256()]));
+    keys.set("jwt.jwks_file", file.to_str().unwrap());
+    let mode = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    assert!(keys.load().is_ok(), "everybody may read it");
+    mode(0o664);
+    let said = keys.shortened(&keys.load().unwrap_err());
+    assert_eq!(said, "jwks.json: the key set (jwt.jwks_file) can be written by others (mode 0664): chmod go-w it");
+
+    let keys = Keys::new();
+    keys.set("jwt.issuer", "https://id.example");
+    keys.set("jwt.audience", "sessiond");
+    keys.set("jwt.jwks_url", "https://me:s3cret@id.example/jwks");
+    let said = keys.load().unwrap_err();
+    assert!(said.starts_with("jwt.jwks_url holds a name or a password") && !said.contains("s3cret"), "{said}");
+}
+
+#[tokio::test]
+async fn made_up_tokens_do_not_pile_up_behind_a_provider_that_does_not_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/jwks", listener.local_addr().unwrap());
+    let identities = at(&url);
+    let token = Signer::es256().sign(&claims());
+    let mut waiting = Vec::new();
+    let mut turned_away = 0;
+    for _ in 0..300 {
+        let (identities, token) = (identities.clone(), token.clone());
+        let mut asked = Box::pin(async move { identities.bearer(HERE, &token).await.map(|_| ()) });
+        match futures_util::poll!(asked.as_mut()) {
+            std::task::Poll::Pending => waiting.push(asked),
+            std::task::Poll::Ready(answer) => {
+                assert_eq!(answer, Err(Denied::Unavailable));
+                turned_away += 1;
+            }
+        }
+    }
+    assert_eq!((waiting.len(), turned_away), (256, 44));
+}
+
 /// A provider that publishes its keys, and counts who asks for them.
 async fn publish(answers: Vec<String>) -> (String, Arc<AtomicUsize>, Tasks) {
     const SERVE: TaskKind = TaskKind("test.provider");

@@ -14,7 +14,7 @@ use crate::Address;
 /// How a client proves who it is on a network, and whose certificates it trusts there. On a unix socket neither counts.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    bearer: Bearer,
+    key: Option<MetadataValue<Ascii>>,
     authorities: Option<Vec<u8>>,
     certificate: Option<Identity>,
 }
@@ -52,7 +52,7 @@ impl Credentials {
         let mut sent = sent.ok_or_else(|| Error::invalid_argument("the key for the server is none: it is one line"))?;
         // Nobody prints it, and HTTP/2 keeps it out of its tables.
         sent.set_sensitive(true);
-        Ok(Self { bearer: Bearer(Some(sent)), ..self })
+        Ok(Self { key: Some(sent), ..self })
     }
 
     /// Trusting these authorities, in PEM, in place of the system's.
@@ -71,15 +71,15 @@ impl Credentials {
     ///
     /// # Errors
     /// `failed_precondition` when a key would go through a network in the clear.
-    pub(super) fn bearer(&self, address: &Address) -> Result<Bearer> {
+    pub(super) fn added(&self, address: &Address) -> Result<Added> {
         match address {
-            Address::Unix(_) => Ok(Bearer::default()),
-            Address::Tcp(port) if self.bearer.0.is_some() && !port.ip().to_canonical().is_loopback() => {
+            Address::Unix(_) => Ok(Added::default()),
+            Address::Tcp(port) if self.key.is_some() && !port.ip().to_canonical().is_loopback() => {
                 Err(Error::failed_precondition(format!(
                     "the key would go to {address} in the clear: connect to https://HOST:PORT"
                 )))
             }
-            Address::Tcp(_) | Address::Tls(_) => Ok(self.bearer.clone()),
+            Address::Tcp(_) | Address::Tls(_) => Ok(Added { key: self.key.clone(), traceparent: None }),
         }
     }
 
@@ -116,22 +116,36 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Adds the key to each call.
+/// What is added to each call: the key, and the trace that it is part of.
 #[derive(Clone, Default)]
-pub(super) struct Bearer(Option<MetadataValue<Ascii>>);
+pub(super) struct Added {
+    key: Option<MetadataValue<Ascii>>,
+    traceparent: Option<fn() -> Option<String>>,
+}
 
-impl Interceptor for Bearer {
+impl Added {
+    /// The same, with what tells the trace.
+    pub(super) fn tracing(self, traceparent: fn() -> Option<String>) -> Self {
+        Self { traceparent: Some(traceparent), ..self }
+    }
+}
+
+impl Interceptor for Added {
     fn call(&mut self, mut request: Request<()>) -> std::result::Result<Request<()>, Status> {
-        if let Some(key) = &self.0 {
+        if let Some(key) = &self.key {
             request.metadata_mut().insert("authorization", key.clone());
+        }
+        let traceparent = self.traceparent.and_then(|traceparent| traceparent()?.parse().ok());
+        if let Some(traceparent) = traceparent {
+            request.metadata_mut().insert("traceparent", traceparent);
         }
         Ok(request)
     }
 }
 
-impl fmt::Debug for Bearer {
+impl fmt::Debug for Added {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Bearer")
+        f.write_str("Added")
     }
 }
 
@@ -144,12 +158,12 @@ mod tests {
         let credentials = Credentials::none().with_key("sdk_s3cret").unwrap();
         let near: Address = "127.0.0.1:1".parse().unwrap();
         let far: Address = "192.0.2.1:1".parse().unwrap();
-        assert!(!format!("{credentials:?} {:?}", credentials.bearer(&near).unwrap()).contains("s3cret"));
+        assert!(!format!("{credentials:?} {:?}", credentials.added(&near).unwrap()).contains("s3cret"));
         assert_eq!(
-            credentials.bearer(&far).unwrap_err().message(),
+            credentials.added(&far).unwrap_err().message(),
             "the key would go to http://192.0.2.1:1 in the clear: connect to https://HOST:PORT"
         );
-        assert!(Credentials::none().bearer(&far).is_ok());
+        assert!(Credentials::none().added(&far).is_ok());
         for key in ["", "two\nlines"] {
             let refused = Credentials::none().with_key(key).unwrap_err();
             assert_eq!(refused.message(), "the key for the server is none: it is one line");

@@ -27,13 +27,14 @@
 //! # }
 //! ```
 //!
-//! - [`Credentials`]: how a client proves who it is on a network (`connect`)
+//! - [`Credentials`]: how a client proves who it is on a network (`connect`); `local`: the way to a unix socket
 //! - `verbs`: the verbs of `Service`
 //! - `follow`: output as a stream; `attach`: a terminal on a session
 
 mod attach;
 mod connect;
 mod follow;
+mod local;
 mod verbs;
 
 use std::time::Duration;
@@ -49,6 +50,8 @@ use tonic::{Request, Response, Status};
 pub use attach::{Input, Output, Shown};
 pub use connect::Credentials;
 pub use follow::Items;
+
+use local::Local;
 
 use crate::convert::{self, Decode};
 use crate::{Address, check_directory, proto};
@@ -92,11 +95,12 @@ pub fn new_session(target: TargetName, invocation: Invocation) -> StartSession {
 /// A sessiond at the other end of a connection. Clones share the connection.
 #[derive(Clone, Debug)]
 pub struct GrpcClient {
-    channel: Wire,
+    channel: Channel,
+    added: connect::Added,
 }
 
-/// The way to the server, which adds to each call what proves who we are.
-type Wire = InterceptedService<Channel, connect::Bearer>;
+/// The way to the server, which adds to each call what proves who we are and which trace it is part of.
+type Wire = InterceptedService<Channel, connect::Added>;
 
 impl GrpcClient {
     /// Connects, to a server that asks for nothing or knows whose the connection is.
@@ -113,12 +117,15 @@ impl GrpcClient {
     /// `unavailable` when nobody answers there, or nobody whose certificate we trust; `failed_precondition` when the key
     /// would go through a network in the clear, or for certificates that are none.
     pub async fn connect_with(address: &Address, credentials: &Credentials) -> Result<Self> {
-        let bearer = credentials.bearer(address)?;
-        let channel =
-            credentials.endpoint(address)?.connect().await.map_err(|error| {
-                Error::unavailable(format!("no sessiond answers on {address}: {}", innermost(&error)))
-            })?;
-        Ok(Self { channel: InterceptedService::new(channel, bearer) })
+        let added = credentials.added(address)?;
+        let endpoint = credentials.endpoint(address)?;
+        let connected = match address {
+            Address::Unix(path) => endpoint.connect_with_connector(Local(path.clone())).await,
+            Address::Tcp(_) | Address::Tls(_) => endpoint.connect().await,
+        };
+        let channel = connected
+            .map_err(|error| Error::unavailable(format!("no sessiond answers on {address}: {}", innermost(&error))))?;
+        Ok(Self { channel, added })
     }
 
     /// Connects with the first call. Needs a tokio runtime.
@@ -127,9 +134,25 @@ impl GrpcClient {
     /// `invalid_argument` for an address that cannot be one; `failed_precondition` as for
     /// [`connect_with`](Self::connect_with).
     pub fn lazy(address: &Address, credentials: &Credentials) -> Result<Self> {
-        let bearer = credentials.bearer(address)?;
-        let channel = credentials.endpoint(address)?.connect_lazy();
-        Ok(Self { channel: InterceptedService::new(channel, bearer) })
+        let added = credentials.added(address)?;
+        let endpoint = credentials.endpoint(address)?;
+        let channel = match address {
+            Address::Unix(path) => endpoint.connect_with_connector_lazy(Local(path.clone())),
+            Address::Tcp(_) | Address::Tls(_) => endpoint.connect_lazy(),
+        };
+        Ok(Self { channel, added })
+    }
+
+    /// The same, whose calls carry a `traceparent` (W3C Trace Context): this tells the one of whatever makes a call, when
+    /// that is part of a trace.
+    #[must_use]
+    pub fn tracing(self, traceparent: fn() -> Option<String>) -> Self {
+        Self { added: self.added.tracing(traceparent), ..self }
+    }
+
+    /// The way for one call.
+    fn wire(&self) -> Wire {
+        InterceptedService::new(self.channel.clone(), self.added.clone())
     }
 
     /// A call to make, without a deadline of its own. Its owner counts for nothing: the server knows whose the

@@ -23,23 +23,23 @@ use crate::proto::target_service_client::TargetServiceClient;
 impl GrpcClient {
     /// The server is the caller's own, so an answer may be as long as its limits allow.
     pub(super) fn sessions(&self) -> SessionServiceClient<Wire> {
-        SessionServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+        SessionServiceClient::new(self.wire()).max_decoding_message_size(usize::MAX)
     }
 
     pub(super) fn commands(&self) -> CommandServiceClient<Wire> {
-        CommandServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+        CommandServiceClient::new(self.wire()).max_decoding_message_size(usize::MAX)
     }
 
     fn targets(&self) -> TargetServiceClient<Wire> {
-        TargetServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+        TargetServiceClient::new(self.wire()).max_decoding_message_size(usize::MAX)
     }
 
     fn hosts(&self) -> HostServiceClient<Wire> {
-        HostServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+        HostServiceClient::new(self.wire()).max_decoding_message_size(usize::MAX)
     }
 
     fn agents(&self) -> AgentServiceClient<Wire> {
-        AgentServiceClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+        AgentServiceClient::new(self.wire()).max_decoding_message_size(usize::MAX)
     }
 }
 

@@ -30,6 +30,17 @@ const fn code(kind: ErrorKind) -> Code {
     }
 }
 
+/// The word for how a call went that ended with this code, as all transports have it in their traces.
+#[cfg(feature = "server")]
+pub(crate) fn outcome(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "ok",
+        Code::Cancelled => "cancelled",
+        Code::Unauthenticated => "unauthenticated",
+        _ => ErrorKind::ALL.into_iter().find(|kind| self::code(*kind) == code).map_or("unknown", ErrorKind::as_str),
+    }
+}
+
 /// The status of an error.
 pub(crate) fn status(error: &Error) -> Status {
     let reason = error.kind().as_str().to_ascii_uppercase();

@@ -2,12 +2,14 @@
 //!
 //! A connection that its listener has proven asks for nothing. On any other a call shows a credential in its metadata
 //! (`authorization: Bearer …`), or the connection has shown a certificate; a credential goes before a certificate. When
-//! the identity ends (a key is taken back, a token expires), what still runs for it ends with `UNAUTHENTICATED`.
+//! the identity ends (a key is taken back, a token expires), what still runs for it ends with `UNAUTHENTICATED`, and
+//! nothing more comes in: who does not read the answer any more could else go on writing.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Request, Response};
@@ -21,9 +23,14 @@ use tonic_types::{ErrorDetails, StatusExt};
 use tower_service::Service;
 
 use super::peer::Peer;
+use super::trace;
 
-/// The one service that answers everybody: whether the server serves is no secret, and what asks for it has no key.
-const HEALTH: &str = "/grpc.health.v1.Health/";
+/// The one method that answers everybody: whether the server serves is no secret, and what asks for it has no key. Its
+/// sibling that watches is for those who have proven who they are, because its answers never end.
+const HEALTH: &str = "/grpc.health.v1.Health/Check";
+
+/// How long somebody who has proven nothing may take to ask that.
+const PROBE: Duration = Duration::from_secs(5);
 
 /// Asks before each call.
 #[derive(Clone)]
@@ -58,22 +65,30 @@ impl Service<Request<Body>> for Gate<Routes> {
         // The clone is not the one that has been found ready; it is, because routes always are.
         std::mem::swap(&mut inner, &mut self.inner);
         Box::pin(async move {
-            if request.uri().path().starts_with(HEALTH) {
-                return inner.call(request).await;
+            if request.uri().path() == HEALTH {
+                return probe(inner.call(request)).await;
             }
             match judge(request.extensions(), request.headers(), identities.as_ref()).await {
                 Err(denied) => Ok(status(denied).into_http()),
                 Ok(identity) => {
                     request.extensions_mut().insert(Caller(identity.clone()));
+                    let span = trace::span(&request);
                     if identity.can_end() {
-                        until_it_ends(inner.call(request), identity).await
+                        let request = request.map(|body| Body::new(Guarded::new(body, &identity)));
+                        until_it_ends(trace::within(span, inner.call(request)), identity).await
                     } else {
-                        inner.call(request).await
+                        trace::within(span, inner.call(request)).await
                     }
                 }
             }
         })
     }
+}
+
+/// Answers somebody who has proven nothing, and waits for them no longer than that needs.
+async fn probe(call: impl Future<Output = Result<Response<Body>, Infallible>>) -> Result<Response<Body>, Infallible> {
+    let late = || Ok(Status::deadline_exceeded("the question did not come in time: ask again").into_http());
+    tokio::time::timeout(PROBE, call).await.unwrap_or_else(|_| late())
 }
 
 /// Whom a call belongs to, as the services find it.
@@ -87,7 +102,11 @@ async fn judge(
 ) -> Result<Identity, Denied> {
     match extensions.get() {
         Some(Peer::Proven(identity)) => Ok(identity.clone()),
-        Some(Peer::Asked(origin)) => ask(headers, origin, identities.ok_or(Denied::Unknown)?).await,
+        Some(Peer::Asked(origin)) => {
+            let identity = ask(headers, origin, identities.ok_or(Denied::Unknown)?).await?;
+            origin.prove();
+            Ok(identity)
+        }
         None => Err(Denied::Missing),
     }
 }
@@ -125,10 +144,7 @@ async fn until_it_ends(
     call: impl Future<Output = Result<Response<Body>, Infallible>>,
     identity: Identity,
 ) -> Result<Response<Body>, Infallible> {
-    let mut over = Box::pin({
-        let identity = identity.clone();
-        async move { identity.ended().await }
-    });
+    let mut over = end_of(&identity);
     tokio::select! {
         biased;
         () = &mut over => Ok(ended().into_http()),
@@ -139,11 +155,25 @@ async fn until_it_ends(
     }
 }
 
-/// An answer that ends when the identity does.
+/// When an identity ends.
+type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn end_of(identity: &Identity) -> Over {
+    let identity = identity.clone();
+    Box::pin(async move { identity.ended().await })
+}
+
+/// What goes out, or comes in, until the identity ends.
 struct Guarded {
     /// `None` once it has ended.
     body: Option<Body>,
-    over: Pin<Box<dyn Future<Output = ()> + Send>>,
+    over: Over,
+}
+
+impl Guarded {
+    fn new(body: Body, identity: &Identity) -> Self {
+        Self { body: Some(body), over: end_of(identity) }
+    }
 }
 
 impl HttpBody for Guarded {

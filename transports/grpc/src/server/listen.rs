@@ -120,7 +120,10 @@ fn through(door: Door, connection: Connection) -> Accepted<Either<UnixStream, Co
     let origin = connection.origin().clone();
     let stream = Either::Right(connection);
     match door {
-        Door::Open => Accepted::proven(stream, Identity::no_password()),
+        Door::Open => {
+            origin.prove();
+            Accepted::proven(stream, Identity::no_password())
+        }
         Door::Asked | Door::AskedInTheClear => Accepted::asked(stream, origin),
     }
 }

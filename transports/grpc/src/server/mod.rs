@@ -1,7 +1,7 @@
 //! The services over any `Service`.
 //!
 //! 1. A listener accepts connections and says whom each belongs to, or that each call is to be asked (`peer`, `listen`).
-//!    The gate asks, and ends what runs for an identity that ends (`gate`).
+//!    The gate asks, and ends what runs for an identity that ends (`gate`); whoever is let in has a span (`trace`).
 //! 2. A call becomes a [`Call`](sessiond_core::Call): owner, deadline, cancellation (`call`).
 //! 3. The message becomes a request, one verb is called, its answer becomes a message (`verbs`).
 //! 4. Streams: `follow` is a chain of reads that its reader pulls; `attach` adds a way in.
@@ -14,6 +14,7 @@ mod follow;
 mod gate;
 mod listen;
 mod peer;
+mod trace;
 mod verbs;
 
 use std::io;
@@ -55,6 +56,9 @@ const ASK_AFTER: Duration = Duration::from_secs(60);
 /// How long it may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
+/// The largest question for the health of a service, in bytes: whoever has proven nothing may ask it.
+const MAX_PROBE: usize = 1024;
+
 /// How long connections may take to end once whatever they wait for has ended.
 const CONNECTIONS_END: Duration = Duration::from_secs(1);
 
@@ -80,7 +84,7 @@ impl Server {
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
             .build_v1()
             .map_err(io::Error::other)?;
-        let routes = Routes::new(health_service)
+        let routes = Routes::new(health_service.max_decoding_message_size(MAX_PROBE))
             .add_service(reflection)
             .add_service(TargetServiceServer::from_arc(verbs.clone()))
             .add_service(SessionServiceServer::from_arc(verbs.clone()).max_decoding_message_size(MAX_REQUEST))

@@ -9,6 +9,7 @@
 
 mod agents;
 mod attach;
+mod attacks;
 mod buf;
 mod follow;
 mod network;

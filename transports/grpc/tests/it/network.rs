@@ -21,21 +21,21 @@ fn target() -> TargetName {
 }
 
 /// A place with a configuration and a keys file.
-struct Networked(Place);
+pub(crate) struct Networked(Place);
 
 impl Networked {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let networked = Self(Place::new());
         networked.file("keys.toml", "");
         networked.configure("");
         networked
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn file(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         use std::io::Write;
         let path = self.path(name);
         let mut options = std::fs::OpenOptions::new();
@@ -45,14 +45,14 @@ impl Networked {
     }
 
     /// Sets the configuration: the keys file, and this.
-    fn configure(&self, more: &str) {
+    pub(crate) fn configure(&self, more: &str) {
         std::fs::create_dir_all(self.path(".config/sessiond")).unwrap();
         let text = format!("[network]\nkeys_file = {:?}\n{more}", self.path("keys.toml"));
         std::fs::write(self.path(".config/sessiond/config.toml"), text).unwrap();
     }
 
     /// Adds an entry with a new key.
-    fn key(&self, name: &str, role: &str) -> NewKey {
+    pub(crate) fn key(&self, name: &str, role: &str) -> NewKey {
         let key = NewKey::random().unwrap();
         let path = self.path("keys.toml");
         let before = std::fs::read_to_string(&path).unwrap();
@@ -60,17 +60,17 @@ impl Networked {
         key
     }
 
-    fn serve(&self) -> Daemon {
+    pub(crate) fn serve(&self) -> Daemon {
         self.0.serve(&["--listen", "127.0.0.1:0"])
     }
 }
 
-async fn client(daemon: &Daemon, key: &NewKey) -> Client {
+pub(crate) async fn client(daemon: &Daemon, key: &NewKey) -> Client {
     let credentials = Credentials::none().with_key(key.expose()).unwrap();
     Client(GrpcClient::connect_with(&daemon.address, &credentials).await.unwrap())
 }
 
-async fn targets(client: &GrpcClient) -> Result<usize, Error> {
+pub(crate) async fn targets(client: &GrpcClient) -> Result<usize, Error> {
     Ok(client.list_targets(&GrpcClient::call(), ListTargets::default()).await?.len())
 }
 

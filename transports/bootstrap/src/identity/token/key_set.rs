@@ -1,8 +1,9 @@
 //! A provider's key set (RFC 7517), reduced to the keys that can verify something.
 
-use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, PublicKeyUse};
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 /// The most bytes of a set.
 pub(super) const LARGEST: usize = 1 << 20;
@@ -18,7 +19,11 @@ struct Key {
     family: Family,
     /// The one algorithm that the key is for, where the set says so.
     only: Option<Algorithm>,
+    /// The key as the set has it, to know it again in another set.
+    material: AlgorithmParameters,
     key: DecodingKey,
+    /// Fires when the key is gone from the set.
+    trust: CancellationToken,
 }
 
 /// Which algorithms a key can be for.
@@ -43,9 +48,16 @@ impl Family {
     }
 }
 
+/// A key to verify a token with.
+pub(super) struct Verifying {
+    pub(super) key: DecodingKey,
+    /// Fires when the provider has it no more: what has been verified with it then holds no more either.
+    pub(super) trust: CancellationToken,
+}
+
 /// What a search has found.
 pub(super) enum Found {
-    Key(Box<DecodingKey>),
+    Key(Box<Verifying>),
     /// There is none of that name, and a newer set may have it.
     Nothing,
     /// There is one, but not for this.
@@ -70,11 +82,21 @@ impl KeySet {
         if keys.is_empty() { Err("has no key that could verify a signature") } else { Ok(Self(keys)) }
     }
 
+    /// Takes the place of another set: a key that is in both lives on, and all others of the old one end.
+    pub(super) fn take_over(&mut self, old: &Self) {
+        for before in &old.0 {
+            match self.0.iter_mut().find(|key| key.is_same(before)) {
+                Some(key) => key.trust = before.trust.clone(),
+                None => before.trust.cancel(),
+            }
+        }
+    }
+
     /// The key of this id, when it fits the algorithm; without an id the only one that fits.
     pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Found {
         let fits =
             |key: &&Key| Family::of(algorithm) == Some(key.family) && key.only.is_none_or(|only| only == algorithm);
-        let found = |key: &Key| Found::Key(Box::new(key.key.clone()));
+        let found = |key: &Key| Found::Key(Box::new(Verifying { key: key.key.clone(), trust: key.trust.clone() }));
         match id {
             Some(id) => {
                 let mut named = self.0.iter().filter(|key| key.id.as_deref() == Some(id)).peekable();
@@ -106,10 +128,19 @@ impl Key {
         if jwk.common.public_key_use.as_ref().is_some_and(|purpose| *purpose != PublicKeyUse::Signature) {
             return None;
         }
+        let operations = jwk.common.key_operations.as_ref();
+        if operations.is_some_and(|operations| !operations.contains(&KeyOperations::Verify)) {
+            return None;
+        }
         let only = match &jwk.common.key_algorithm {
             Some(named) => Some(named.to_string().parse().ok()?),
             None => None,
         };
-        Some(Self { id: jwk.common.key_id.clone(), family, only, key: DecodingKey::from_jwk(jwk).ok()? })
+        let (id, key, material) = (jwk.common.key_id.clone(), DecodingKey::from_jwk(jwk).ok()?, jwk.algorithm.clone());
+        Some(Self { id, family, only, material, key, trust: CancellationToken::new() })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.id, self.only, &self.material) == (&other.id, other.only, &other.material)
     }
 }

@@ -17,8 +17,9 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use sessiond_core::Tasks;
+use tokio_util::sync::CancellationToken;
 
-use self::key_set::KeySet;
+use self::key_set::{KeySet, Verifying};
 use self::source::Source;
 use super::Denied;
 use super::keys_file::is_name;
@@ -39,6 +40,8 @@ pub(super) struct Verified {
     pub(super) owner: String,
     pub(super) scopes: Vec<String>,
     pub(super) until: SystemTime,
+    /// Fires when the key of its signature is the provider's no more.
+    pub(super) trust: CancellationToken,
 }
 
 /// The verifier.
@@ -115,7 +118,7 @@ impl Tokens {
         if !self.algorithms.contains(&header.alg) {
             return Err(Denied::Unknown);
         }
-        let key = self.source.key(header.kid.as_deref(), header.alg).await?;
+        let Verifying { key, trust } = self.source.key(header.kid.as_deref(), header.alg).await?;
         let mut validation = Validation::new(header.alg);
         validation.leeway = self.leeway.as_secs();
         validation.validate_nbf = true;
@@ -126,17 +129,17 @@ impl Tokens {
             ErrorKind::ExpiredSignature | ErrorKind::ImmatureSignature => Denied::Expired,
             _ => Denied::Unknown,
         })?;
-        self.verified(claims.claims)
+        self.verified(claims.claims, trust)
     }
 
-    fn verified(&self, claims: Claims) -> Result<Verified, Denied> {
+    fn verified(&self, claims: Claims, trust: CancellationToken) -> Result<Verified, Denied> {
         let Claims { sub, exp, scope, scp, .. } = claims;
         let length = sub.chars().count();
         if !(1..=LONGEST_SUBJECT).contains(&length) || sub.contains(char::is_control) {
             return Err(Denied::Unknown);
         }
         let scopes = words(&scope).chain(words(&scp)).map(str::to_owned).collect();
-        Ok(Verified { owner: format!("{}:{sub}", self.name), scopes, until: moment(&exp)? + self.leeway })
+        Ok(Verified { owner: format!("{}:{sub}", self.name), scopes, until: moment(&exp)? + self.leeway, trust })
     }
 }
 

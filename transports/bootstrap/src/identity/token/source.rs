@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jsonwebtoken::{Algorithm, DecodingKey};
+use jsonwebtoken::Algorithm;
 use reqwest::{Certificate, Client, Url, redirect};
 use sessiond_core::{TaskKind, Tasks};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use super::key_set::{Found, KeySet, LARGEST};
+use super::key_set::{Found, KeySet, LARGEST, Verifying};
 use crate::config::JwtSettings;
 use crate::identity::Denied;
+use crate::private;
 use crate::problem::Problem;
 
 /// Fetches a key set.
@@ -33,10 +34,15 @@ const OLD: Duration = Duration::from_secs(15 * 60);
 /// When a set is too old to be used without having been fetched again.
 const TOO_OLD: Duration = Duration::from_secs(24 * 3600);
 
+/// Callers who wait for a fetch at one time. Whoever sends made-up tokens meanwhile is told at once that nobody can tell,
+/// and does not pile up.
+const WAITING: usize = 256;
+
 /// Where the set comes from, and the set as it was last.
 pub(super) struct Source {
     origin: Origin,
     kept: Arc<Mutex<Kept>>,
+    waiting: Semaphore,
     tasks: Tasks,
 }
 
@@ -56,6 +62,16 @@ struct Kept {
     running: Option<watch::Receiver<()>>,
 }
 
+impl Kept {
+    /// Takes a set in place of the one before.
+    fn take(&mut self, mut keys: KeySet) {
+        if let Some((old, _)) = &self.keys {
+            keys.take_over(old);
+        }
+        self.keys = Some((Arc::new(keys), Instant::now()));
+    }
+}
+
 impl Source {
     /// Reads the set where it is a file; fetches nothing yet where it is not.
     ///
@@ -64,13 +80,17 @@ impl Source {
     pub(super) fn new(settings: &JwtSettings, tasks: &Tasks) -> Result<Self, Problem> {
         let origin = match (&settings.jwks_file, &settings.jwks_url) {
             (Some(file), None) => Origin::File(file.clone()),
-            (None, Some(url)) => Origin::Url(trusted(url)?, client(settings.ca_file.as_deref())?),
+            (None, Some(url)) => {
+                let url = trusted(url)?;
+                let client = client(&url, settings.ca_file.as_deref())?;
+                Origin::Url(url, client)
+            }
             (None, None) => {
                 return Err(Problem::new("jwt.jwks_url or jwt.jwks_file is missing: one of them has the keys"));
             }
             (Some(_), Some(_)) => return Err(Problem::new("jwt.jwks_url excludes jwt.jwks_file: keep one of them")),
         };
-        let source = Self { origin, kept: Arc::default(), tasks: tasks.clone() };
+        let source = Self { origin, kept: Arc::default(), waiting: Semaphore::new(WAITING), tasks: tasks.clone() };
         if let Some(keys) = source.read()? {
             source.replace(keys);
         }
@@ -84,25 +104,21 @@ impl Source {
     pub(super) fn read(&self) -> Result<Option<KeySet>, Problem> {
         let Origin::File(path) = &self.origin else { return Ok(None) };
         let shown = path.display();
-        let json = std::fs::read(path)
-            .map_err(|error| Problem::new(format!("{shown}: the key set (jwt.jwks_file) cannot be read: {error}")))?;
-        if json.len() > LARGEST {
-            return Err(Problem::new(format!("{shown}: the key set (jwt.jwks_file) is larger than 1 MiB")));
-        }
+        let json = private::trusted(path, "the key set (jwt.jwks_file)", LARGEST as u64)?;
         let parsed = KeySet::parse(&json);
         parsed.map(Some).map_err(|why| Problem::new(format!("{shown}: the key set (jwt.jwks_file) {why}")))
     }
 
     /// Takes another set.
     pub(super) fn replace(&self, keys: KeySet) {
-        self.kept().keys = Some((Arc::new(keys), Instant::now()));
+        self.kept().take(keys);
     }
 
     /// The key for a token.
     ///
     /// # Errors
     /// [`Denied::Unknown`] when the set has none; [`Denied::Unavailable`] when nobody can tell.
-    pub(super) async fn key(&self, id: Option<&str>, algorithm: Algorithm) -> Result<DecodingKey, Denied> {
+    pub(super) async fn key(&self, id: Option<&str>, algorithm: Algorithm) -> Result<Verifying, Denied> {
         if let Origin::Url(url, client) = &self.origin {
             let (found, age) = self.look(id, algorithm);
             let running = match (&found, age) {
@@ -115,6 +131,7 @@ impl Source {
                 _ => None,
             };
             if let Some(mut running) = running {
+                let _place = self.waiting.try_acquire().map_err(|_| Denied::Unavailable)?;
                 // Its sender goes with the fetch.
                 let _ = running.changed().await;
             }
@@ -183,7 +200,7 @@ impl Fetching {
         let mut kept = kept(&self.kept);
         kept.failed = fetched.is_err();
         match fetched {
-            Ok(keys) => kept.keys = Some((Arc::new(keys), Instant::now())),
+            Ok(keys) => kept.take(keys),
             Err(why) => tracing::warn!("the key set of the identity provider {why}"),
         }
     }
@@ -217,17 +234,25 @@ fn trusted(url: &str) -> Result<Url, Problem> {
         "http" => matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")),
         _ => false,
     });
-    parsed.ok_or_else(|| {
+    let parsed = parsed.ok_or_else(|| {
         Problem::new("jwt.jwks_url must begin with https://: whoever can change the keys on their way lets anybody in")
-    })
+    })?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(Problem::new("jwt.jwks_url holds a name or a password: key sets are public, so leave them out"));
+    }
+    Ok(parsed)
 }
 
-fn client(ca_file: Option<&Path>) -> Result<Client, Problem> {
+fn client(url: &Url, ca_file: Option<&Path>) -> Result<Client, Problem> {
     let mut client = Client::builder().redirect(redirect::Policy::none()).timeout(LIMIT);
+    if url.scheme() == "http" {
+        // It is from this machine, and not by way of a proxy, which could change it.
+        client = client.no_proxy();
+    }
     if let Some(path) = ca_file {
         let shown = path.display();
         let refused = |why: String| Problem::new(format!("{shown}: the certificates (jwt.ca_file) {why}"));
-        let pem = std::fs::read(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
+        let pem = private::trusted(path, "the certificates (jwt.ca_file)", LARGEST as u64)?;
         let trusted = Certificate::from_pem_bundle(&pem).ok().filter(|found| !found.is_empty());
         client = client.tls_certs_only(trusted.ok_or_else(|| refused("are none: PEM is wanted".to_owned()))?);
     }

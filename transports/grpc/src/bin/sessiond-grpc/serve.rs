@@ -44,6 +44,7 @@ async fn serve(bootstrap: &Bootstrap, settings: &cli::Serve) -> anyhow::Result<E
     let ending = ending.context("listening for signals")?;
     let door = settings.door();
     let listener = Listener::bind(&address(bootstrap, settings)?, &network, door)?;
+    bootstrap.export_traces(&tasks)?;
     let assembly = bootstrap.assemble()?;
     let server = Server::new(assembly.service()).await.context("making the services")?;
     let server = server.with_identities(network.identities);
