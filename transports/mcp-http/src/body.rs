@@ -1,0 +1,89 @@
+//! Bodies: a request's is read in full, within a limit and a time; a response's keeps what its request holds.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, StatusCode};
+use http_body::{Frame, SizeHint};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use prometheus_client::metrics::counter::Counter;
+use sessiond_bootstrap::identity::Identity;
+use tokio::time::timeout;
+
+use crate::limits::Permit;
+
+/// How much of a request is waited for.
+pub(crate) struct Bodies {
+    /// Bytes at most.
+    pub(crate) max: usize,
+    /// How long it may take to come.
+    pub(crate) time: Duration,
+}
+
+impl Bodies {
+    /// The whole body of a request.
+    ///
+    /// # Errors
+    /// The status and what to say: it is too long, too slow, or broke off.
+    pub(crate) async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, (StatusCode, String)> {
+        let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if said.is_some_and(|length| length > self.max as u64) {
+            return Err(self.too_large());
+        }
+        match timeout(self.time, Limited::new(body, self.max).collect()).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(self.too_large()),
+            Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the request broke off".to_owned())),
+            Err(_) => {
+                Err((StatusCode::REQUEST_TIMEOUT, format!("the request did not come whole within {:?}", self.time)))
+            }
+        }
+    }
+
+    fn too_large(&self) -> (StatusCode, String) {
+        (StatusCode::PAYLOAD_TOO_LARGE, format!("the request is too large: at most {} bytes are taken", self.max))
+    }
+}
+
+/// A response's body that ends early when the identity does that it is for, and counts among that identity's requests
+/// for as long as anybody reads it.
+pub(crate) struct Held<B> {
+    body: B,
+    ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _permit: Permit,
+    sent: Counter,
+}
+
+impl<B> Held<B> {
+    pub(crate) fn new(body: B, identity: Identity, permit: Permit, sent: Counter) -> Self {
+        Self { body, ended: Box::pin(async move { identity.ended().await }), _permit: permit, sent }
+    }
+}
+
+impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Held<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if frame.is_pending() && self.ended.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            self.sent.inc_by(frame.data_ref().map_or(0, |data| data.len() as u64));
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
