@@ -4,10 +4,11 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 use futures_util::{StreamExt, stream};
-use sessiond_conformance::suite::house::{BackendKind, TransportKind, ssh};
+use sessiond_conformance::suite::house::{BackendKind, Servers, TransportKind, ssh};
 use sessiond_conformance::suite::requirement::IN_FORCE;
 use sessiond_conformance::suite::runner::{self, Outcome, Selection};
 use sessiond_conformance::suite::{baseline, mutant, mutants, report, scenarios};
@@ -21,7 +22,10 @@ const MUTANTS_AT_ONCE: usize = 12;
 struct Args {
     /// The binary sessiond-mcp-stdio to test, built with the feature `fake`.
     #[arg(long, value_name = "FILE")]
-    server: PathBuf,
+    mcp_stdio: PathBuf,
+    /// The binary sessiond-mcp-http to test, built with the feature `fake`.
+    #[arg(long, value_name = "FILE")]
+    mcp_http: PathBuf,
     /// Only this backend.
     #[arg(long, value_parser = backend)]
     backend: Option<BackendKind>,
@@ -59,8 +63,9 @@ fn named<T: Copy>(all: &[T], name_of: impl Fn(T) -> &'static str, name: &str) ->
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();
-    if !args.server.is_file() {
-        eprintln!("{}: there is no such server; cargo xtask conformance builds it", args.server.display());
+    let servers = Servers { mcp_stdio: args.mcp_stdio.clone(), mcp_http: args.mcp_http.clone() };
+    if let Some(missing) = [&servers.mcp_stdio, &servers.mcp_http].into_iter().find(|server| !server.is_file()) {
+        eprintln!("{}: there is no such server; cargo xtask conformance builds it", missing.display());
         return ExitCode::FAILURE;
     }
     let unproven = runner::unproven();
@@ -81,16 +86,18 @@ async fn main() -> ExitCode {
     }
     runner::silence_panics();
     if args.mutants {
-        return hunt(&args).await;
+        return hunt(&args, &servers).await;
     }
     let selection = Selection { backend: args.backend, transport: args.transport, filter: args.filter };
-    let rows = runner::run(args.server, &selection, |done, total, row| {
+    let began = Instant::now();
+    let rows = runner::run(servers, &selection, |done, total, row| {
         let (backend, transport) = (row.backend_name(), row.transport_name());
         eprintln!("{done}/{total} {} {backend} {transport} {}", row.requirement.id, row.outcome.word());
     });
     let rows = rows.await;
     ssh::end();
     print!("{}", report::table(&rows, &gaps));
+    println!("it took {} s", began.elapsed().as_secs());
     println!("{}", report::closing(&rows));
     if let Some(file) = args.json
         && let Err(error) = std::fs::write(&file, format!("{:#}\n", report::json(&rows, &gaps)))
@@ -106,7 +113,7 @@ async fn main() -> ExitCode {
 }
 
 /// Hunts every selected mutant.
-async fn hunt(args: &Args) -> ExitCode {
+async fn hunt(args: &Args, servers: &Servers) -> ExitCode {
     let unbroken = mutant::unbroken();
     if !unbroken.is_empty() {
         eprintln!("in force without a mutant: {}", unbroken.join(", "));
@@ -115,7 +122,7 @@ async fn hunt(args: &Args) -> ExitCode {
     let (mut caught, mut survived) = (0, 0);
     let selected = mutants::all().filter(|mutant| args.filter.as_ref().is_none_or(|text| mutant.id.contains(text)));
     let mut verdicts =
-        stream::iter(selected.map(|mutant| mutant::hunt(mutant, args.server.clone()))).buffered(MUTANTS_AT_ONCE);
+        stream::iter(selected.map(|mutant| mutant::hunt(mutant, servers.clone()))).buffered(MUTANTS_AT_ONCE);
     while let Some(verdict) = verdicts.next().await {
         let (word, count) = match verdict.caught {
             Some(_) => ("caught", &mut caught),

@@ -18,7 +18,7 @@ Builds with the release profile first. Options of the bench:
 A goal that is missed is printed and is no failure: speed is judged by people, on a quiet machine.";
 
 /// The packages whose release binaries take part.
-const PACKAGES: [&str; 3] = ["sessiond-mcp-stdio", "sessiond-grpc", "sessiond-bench"];
+const PACKAGES: [&str; 4] = ["sessiond-mcp-stdio", "sessiond-mcp-http", "sessiond-grpc", "sessiond-bench"];
 
 /// Builds and runs; every argument but a leading `--` goes to the bench.
 pub(crate) fn run(args: &[String]) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: builds the server with the scripted backend in it, runs the conformance suite, and compares
+//! `cargo xtask conformance`: builds the servers with the scripted backend in it, runs the conformance suite, and compares
 //! the tools with the recorded schemas.
 
 use anyhow::{Context, Result};
@@ -23,6 +23,9 @@ Options:
 Fails on a row that fails, on a requirement in force without a scenario, on a stale baseline, and on schemas that
 differ from the record.";
 
+/// The binaries that the suite starts, each given to it as the option of its name.
+const SERVERS: [&str; 2] = ["sessiond-mcp-stdio", "sessiond-mcp-http"];
+
 /// Builds and runs; the arguments go to the suite.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let target = workspace::target_dir()?;
@@ -39,17 +42,22 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         build("sessiond-conformance", "suite")?;
         return schemas("accept");
     }
-    build("sessiond-mcp-stdio", "fake")?;
-    // Aside, because the next ordinary build puts the ordinary binary in this place.
-    let server = target.join("conformance/sessiond-mcp-stdio");
-    std::fs::create_dir_all(target.join("conformance"))?;
-    std::fs::copy(target.join("debug/sessiond-mcp-stdio"), &server)
-        .with_context(|| format!("putting the server at {}", server.display()))?;
+    let aside = target.join("conformance");
+    std::fs::create_dir_all(&aside)?;
+    for server in SERVERS {
+        build(server, "fake")?;
+        // Aside, because the next ordinary build puts the ordinary binary in this place.
+        std::fs::copy(target.join("debug").join(server), aside.join(server))
+            .with_context(|| format!("putting {server} into {}", aside.display()))?;
+    }
     build("sessiond-conformance", "suite")?;
 
     let suite = target.join("debug/conformance");
     let mut command = workspace::command(&suite.to_string_lossy());
-    command.arg("--server").arg(&server).args(args);
+    for server in SERVERS {
+        command.arg(server.replace("sessiond-", "--")).arg(aside.join(server));
+    }
+    command.args(args);
     if !args.iter().any(|arg| arg == "--json") {
         command.arg("--json").arg(target.join("conformance.json"));
     }

@@ -31,5 +31,20 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         needs::check()?
     }
     // Unit, integration and documentation tests; cargo builds the binaries that integration tests drive.
-    step::run("tests", workspace::cargo().args(["test", "--workspace", "--locked"]))
+    step::run("tests", workspace::cargo().args(["test", "--workspace", "--locked"]))?;
+    traces()
+}
+
+/// The tests of what is off by default: traces, which are of several programs together.
+fn traces() -> Result<()> {
+    let with_traces = |command: &str, package: &str| {
+        let mut cargo = workspace::cargo();
+        cargo.args([command, "--locked", "--package", package, "--features", "otlp"]);
+        cargo
+    };
+    step::run("configuration of traces", &mut with_traces("test", "sessiond-bootstrap"))?;
+    for package in ["sessiond-mcp-stdio", "sessiond-mcp-http"] {
+        step::run(package, &mut with_traces("build", package))?;
+    }
+    step::run("traces", with_traces("test", "sessiond-grpc").args(["--test", "traces"]))
 }

@@ -1,14 +1,14 @@
 //! Asks a sessiond in this process for all that callers see.
 
-use std::path::PathBuf;
-
 use serde_json::{Map, Value, json};
 use sessiond_core::Owner;
+use sessiond_mcp::Family;
+use tokio_util::sync::CancellationToken;
 
 use super::errors;
 use super::set::{Content, Tools};
 use crate::suite::client::Client;
-use crate::suite::house::{BackendKind, House, TransportKind};
+use crate::suite::house::{BackendKind, House, Servers, TransportKind, connect};
 use crate::suite::stage::{OWNER, target};
 
 /// What stands where the server says which package it is of: that steps on its own.
@@ -20,17 +20,22 @@ const VERSION: &str = "[version]";
 /// What was asked for and did not come as it should.
 pub async fn collect() -> Result<Content, String> {
     // In process nothing is started, so there is no binary.
-    let house = House::new(BackendKind::Fake, TransportKind::InProcess, PathBuf::new());
+    let house = House::new(BackendKind::Fake, TransportKind::InProcess, Servers::default());
     let mut stage = house.open().await;
-    let scoped = stage.client_as(Owner::scoped(OWNER, target())).await;
+    // Every family, whichever targets a stage has: what is listed depends on the kinds of targets, what it says does not.
+    let client_as =
+        async |owner| connect(stage.service.clone(), owner, &Family::ALL, None, CancellationToken::new()).await.0;
+    let (management, scoped) =
+        (client_as(Owner::management(OWNER)).await, client_as(Owner::scoped(OWNER, target())).await);
     let content = Content {
-        management: tools(&stage.client).await?,
+        management: tools(&management).await?,
         scoped: tools(&scoped).await?,
-        initialize: initialize(&stage.client)?,
-        discover: discover(&stage.client).await?,
+        initialize: initialize(&management)?,
+        discover: discover(&management).await?,
         errors: errors::catalogue().await?.into_iter().map(|(kind, answer)| (kind, sorted(answer))).collect(),
     };
     scoped.close().await;
+    management.close().await;
     stage.close().await;
     Ok(content)
 }

@@ -1,14 +1,13 @@
 //! The catalogue of errors: for each kind a call that brings it about, and the answer as it goes over the wire.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use sessiond_core::{Error, ErrorKind, Limits};
 
 use super::collect::ask;
-use crate::suite::house::{BackendKind, House, Settings, TransportKind};
+use crate::suite::house::{BackendKind, House, Servers, Settings, TransportKind};
 use crate::suite::mutant::Fault;
 use crate::suite::stage::Stage;
 use crate::suite::verbs::Hooks;
@@ -93,7 +92,7 @@ fn house(kind: ErrorKind) -> House {
         ErrorKind::Internal => refusing(|answer| {
             *answer = Err(Error::internal("a session's record holds no session"));
         }),
-        _ => return House::new(BackendKind::Fake, TransportKind::InProcess, PathBuf::new()),
+        _ => return House::new(BackendKind::Fake, TransportKind::InProcess, Servers::default()),
     };
-    House::faulty(BackendKind::Fake, fault, PathBuf::new())
+    House::faulty(BackendKind::Fake, fault, Servers::default())
 }

@@ -31,4 +31,4 @@ pub use version::Version;
 
 /// The version of what callers see. It is stepped by hand, with the change that asks for it; it is not the version of
 /// a package.
-pub const CONTRACT_VERSION: Version = Version::new(0, 2, 0);
+pub const CONTRACT_VERSION: Version = Version::new(0, 3, 0);

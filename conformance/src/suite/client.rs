@@ -1,4 +1,8 @@
-//! A small MCP client: lines of JSON over a reader and a writer, nothing hidden.
+//! A small MCP client, nothing hidden: lines of JSON over a reader and a writer, or a request of HTTP for each message.
+//!
+//! - `http`: the messages as requests of HTTP
+
+pub mod http;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,9 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use sessiond_core::TargetName;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex as Turnstile, oneshot};
+use tokio::task::AbortHandle;
 
+use self::http::Endpoint;
 use super::mutant::Fault;
 
 /// How long an answer may take.
@@ -19,10 +26,20 @@ pub const VERSION: &str = "2025-11-25";
 
 /// A connected client. A clone is the same client.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    inner: Arc<Inner>,
+    /// The target that its calls leave out where they mean it.
+    omits: Option<TargetName>,
+}
+
+/// Where messages go.
+enum Link {
+    Lines(Turnstile<Option<Box<dyn AsyncWrite + Send + Unpin>>>),
+    Http(Box<Endpoint>),
+}
 
 struct Inner {
-    output: Turnstile<Option<Box<dyn AsyncWrite + Send + Unpin>>>,
+    link: Link,
     next: AtomicU64,
     state: Mutex<State>,
     initialized: Mutex<Value>,
@@ -32,6 +49,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Value>>,
+    /// The requests of HTTP that are under way.
+    requests: HashMap<u64, AbortHandle>,
     lines: Vec<String>,
     notifications: Vec<Value>,
     closed: bool,
@@ -79,26 +98,36 @@ impl Client {
         output: impl AsyncWrite + Send + Unpin + 'static,
         fault: Option<Fault>,
     ) -> Self {
-        let client = Self(Arc::new(Inner {
-            output: Turnstile::new(Some(Box::new(output))),
-            next: AtomicU64::new(1),
-            state: Mutex::default(),
-            initialized: Mutex::default(),
-            fault,
-        }));
+        let client = Self::new(Link::Lines(Turnstile::new(Some(Box::new(output)))), fault);
         let reader = client.clone();
         tokio::task::spawn(async move { reader.read(BufReader::new(input)).await });
         let info = json!({ "name": "conformance", "version": "1" });
         let hello = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": info });
         let initialized = client.request("initialize", hello).await.unwrap();
-        *client.0.initialized.lock().unwrap_or_else(PoisonError::into_inner) = initialized;
+        *client.inner.initialized.lock().unwrap_or_else(PoisonError::into_inner) = initialized;
         client.notify("notifications/initialized", json!({})).await;
         client
     }
 
-    /// What the server said of itself.
+    /// A client of the era without a handshake: each message carries what it needs.
+    pub(crate) fn over_http(endpoint: Endpoint) -> Self {
+        Self::new(Link::Http(Box::new(endpoint)), None)
+    }
+
+    fn new(link: Link, fault: Option<Fault>) -> Self {
+        let (state, initialized) = (Mutex::default(), Mutex::default());
+        let inner = Arc::new(Inner { link, next: AtomicU64::new(1), state, initialized, fault });
+        Self { inner, omits: None }
+    }
+
+    /// The same client, whose calls leave out `client_token` where it names this target: its owner has no other.
+    pub(crate) fn omitting(&self, target: TargetName) -> Self {
+        Self { inner: self.inner.clone(), omits: Some(target) }
+    }
+
+    /// What the server said of itself; null where nobody shakes hands.
     pub fn initialized(&self) -> Value {
-        self.0.initialized.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.initialized.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Asks and waits for the answer: the result, or the protocol error.
@@ -116,7 +145,7 @@ impl Client {
         method: &str,
         params: Value,
     ) -> (u64, impl Future<Output = Result<Value, Value>> + Send + use<>) {
-        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         self.state(|state| {
             if !state.closed {
@@ -124,10 +153,14 @@ impl Client {
             }
         });
         let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        if let Some(Fault::Request(change)) = self.0.fault {
+        self.omit(&mut message);
+        if let Some(Fault::Request(change)) = self.inner.fault {
             change(&mut message);
         }
-        self.send(&message).await;
+        match &self.inner.link {
+            Link::Lines(_) => self.send(&message).await,
+            Link::Http(_) => self.ask(id, message),
+        }
         let answer = async move {
             match tokio::time::timeout(LONG, answered).await {
                 Ok(Ok(mut message)) => match message.get_mut("error") {
@@ -142,13 +175,16 @@ impl Client {
     }
 
     /// Says something that has no answer.
-    pub async fn notify(&self, method: &str, params: Value) {
+    async fn notify(&self, method: &str, params: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }
 
-    /// Takes a request back.
+    /// Takes a request back: says so, or closes it where it is a request of HTTP.
     pub async fn cancel(&self, id: u64) {
-        self.notify("notifications/cancelled", json!({ "requestId": id })).await;
+        match &self.inner.link {
+            Link::Lines(_) => self.notify("notifications/cancelled", json!({ "requestId": id })).await,
+            Link::Http(_) => self.end(id),
+        }
     }
 
     /// Calls a tool.
@@ -168,15 +204,19 @@ impl Client {
         }
     }
 
-    /// Closes the server's input.
+    /// Closes the server's input, and every request of HTTP.
     pub async fn close(&self) {
-        let output = self.0.output.lock().await.take();
-        if let Some(mut output) = output {
-            let _ = output.shutdown().await;
+        if let Link::Lines(output) = &self.inner.link {
+            let output = output.lock().await.take();
+            if let Some(mut output) = output {
+                let _ = output.shutdown().await;
+            }
+        } else {
+            self.closed();
         }
     }
 
-    /// Every line that the server has written, as it came.
+    /// Every message that the server has sent, as it came.
     pub fn lines(&self) -> Vec<String> {
         self.state(|state| state.lines.clone())
     }
@@ -187,7 +227,8 @@ impl Client {
     }
 
     async fn send(&self, message: &Value) {
-        if let Some(output) = self.0.output.lock().await.as_mut() {
+        let Link::Lines(output) = &self.inner.link else { return };
+        if let Some(output) = output.lock().await.as_mut() {
             // A server that has gone is noticed where its answer is waited for.
             let _ = output.write_all(format!("{message}\n").as_bytes()).await;
             let _ = output.flush().await;
@@ -199,19 +240,69 @@ impl Client {
         while input.read_line(&mut line).await.is_ok_and(|read| read > 0) {
             self.take(std::mem::take(&mut line));
         }
+        self.closed();
+    }
+
+    /// Asks by a request of HTTP, in a task of its own; what comes back is taken as it comes.
+    fn ask(&self, id: u64, message: Value) {
+        let client = self.clone();
+        let task = tokio::task::spawn(async move {
+            if let Link::Http(endpoint) = &client.inner.link {
+                // What ends too early is noticed where the answer is waited for.
+                let _ = endpoint.ask(message, |message| client.take(message)).await;
+            }
+            client.end(id);
+        });
+        let task = task.abort_handle();
+        let late = self.state(|state| {
+            // It may be over already.
+            let is_awaited = state.waiting.contains_key(&id);
+            if is_awaited {
+                state.requests.insert(id, task.clone());
+            }
+            state.closed
+        });
+        if late {
+            task.abort();
+        }
+    }
+
+    /// Nobody waits for this answer any more.
+    fn end(&self, id: u64) {
+        self.state(|state| {
+            state.waiting.remove(&id);
+            if let Some(task) = state.requests.remove(&id) {
+                task.abort();
+            }
+        });
+    }
+
+    /// No answer comes any more.
+    fn closed(&self) {
         self.state(|state| {
             state.closed = true;
             state.waiting.clear();
+            state.requests.drain().for_each(|(_, task)| task.abort());
         });
+    }
+
+    /// Leaves the target out of a call where its owner has no other.
+    fn omit(&self, message: &mut Value) {
+        let arguments = message.pointer_mut("/params/arguments").and_then(Value::as_object_mut);
+        if let (Some(own), Some(arguments)) = (&self.omits, arguments)
+            && arguments.get("client_token").is_some_and(|token| token == own.as_str())
+        {
+            arguments.remove("client_token");
+        }
     }
 
     fn take(&self, line: String) {
         let mut message: Value = serde_json::from_str(&line).unwrap_or_default();
-        if let Some(Fault::Message(change)) = self.0.fault {
+        if let Some(Fault::Message(change)) = self.inner.fault {
             change(&mut message);
         }
         self.state(|state| {
-            if let Some(Fault::Line(stray)) = self.0.fault {
+            if let Some(Fault::Line(stray)) = self.inner.fault {
                 state.lines.push(stray.to_owned());
             }
             state.lines.push(line);
@@ -227,7 +318,7 @@ impl Client {
     }
 
     fn state<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
-        act(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.inner.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

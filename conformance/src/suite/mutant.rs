@@ -1,12 +1,11 @@
 //! Mutants: for each requirement a fault that breaks just it. A scenario that does not catch its mutant proves nothing.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
 use sessiond_core::Service;
 
-use super::house::{BackendKind, House, Settings};
+use super::house::{BackendKind, House, Key, Servers, Settings};
 use super::mutants;
 use super::requirement;
 use super::runner::{Outcome, prove};
@@ -41,6 +40,10 @@ pub enum Fault {
     Line(&'static str),
     /// In the settings that the server works by.
     Settings(fn(&mut Settings)),
+    /// In the keys that let callers in.
+    Keys(fn(&mut Key)),
+    /// Nobody is asked for a key.
+    NoPassword,
     /// The server's end ends nothing.
     NoEnd,
 }
@@ -63,8 +66,8 @@ pub fn unbroken() -> Vec<&'static str> {
 }
 
 /// Runs the scenarios of a mutant's requirement against it.
-pub async fn hunt(mutant: &Mutant, server: PathBuf) -> Verdict {
-    let house = House::faulty(mutant.backend, mutant.fault, server);
+pub async fn hunt(mutant: &Mutant, servers: Servers) -> Verdict {
+    let house = House::faulty(mutant.backend, mutant.fault, servers);
     let caught = match prove(mutant.id, &house).await {
         Outcome::Fail(why) => Some(why),
         Outcome::Pass | Outcome::NotApplicable(_) => None,

@@ -12,6 +12,11 @@ pub fn ssh_cmd_output() -> Value {
     parse(include_str!("../../contracts/ssh_cmd_output.json"))
 }
 
+/// `describe_session` as Itential publishes it.
+pub fn describe_session() -> Value {
+    parse(include_str!("../../contracts/describe_session.json"))
+}
+
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("a published structure is no JSON: {error}"))
 }
@@ -43,6 +48,7 @@ fn plain(schema: &mut Value) {
     if let Some(items) = all.get_mut("items") {
         plain(items);
     }
+    all.get_mut("anyOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(plain);
 }
 
 /// The properties of a schema, however deep, that have no description.
@@ -59,6 +65,8 @@ fn look(path: &str, schema: &Value, missing: &mut Vec<String>) {
             missing.push(path.clone());
         }
         look(&path, property, missing);
-        look(&path, &property["items"], missing);
+        for alternative in property["anyOf"].as_array().into_iter().flatten().chain([property]) {
+            look(&path, &alternative["items"], missing);
+        }
     }
 }

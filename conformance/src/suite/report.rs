@@ -45,7 +45,7 @@ impl Outcome {
 /// The table as text: one row a line, each with id and outcome.
 pub fn table(rows: &[Row], gaps: &[Gap]) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{:<6} {:<15} {:<11} {:<15} requirement", "id", "backend", "transport", "outcome");
+    let _ = writeln!(text, "{:<6} {:<15} {:<15} {:<15} requirement", "id", "backend", "transport", "outcome");
     for row in rows {
         let line = line(row.requirement.id, row.backend_name(), row.transport_name(), row.outcome.word());
         let _ = writeln!(text, "{line} {}", row.requirement.sentence);
@@ -66,7 +66,7 @@ pub fn table(rows: &[Row], gaps: &[Gap]) -> String {
 }
 
 fn line(id: &str, backend: &str, transport: &str, outcome: &str) -> String {
-    format!("{id:<6} {backend:<15} {transport:<11} {outcome:<15}")
+    format!("{id:<6} {backend:<15} {transport:<15} {outcome:<15}")
 }
 
 /// How many rows passed and failed, as a test runner says it.

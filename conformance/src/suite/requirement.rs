@@ -11,6 +11,8 @@ pub enum Axes {
     Transport,
     /// Neither: proven once, in process over the scripted backend.
     Neither,
+    /// The transport, of what only agent platforms have: proven for each, over an agent platform.
+    Platform,
 }
 
 /// A requirement that is in force.
@@ -28,7 +30,7 @@ const fn requirement(id: &'static str, axes: Axes, sentence: &'static str) -> Re
     Requirement { id, sentence, axes }
 }
 
-/// Every requirement in force: sections A, B without CF05 and CF07, and D; EX01, EX04.
+/// Every requirement in force: sections A, B without CF05 and CF07, C and D; EX01, EX04.
 pub const IN_FORCE: &[Requirement] = &[
     requirement("SR01", Axes::Transport, "session_read has the published name, annotations, inputs and outputs"),
     requirement("SR02", Axes::Transport, "the tool list asks for client_token; a scoped one does not"),
@@ -38,8 +40,8 @@ pub const IN_FORCE: &[Requirement] = &[
     requirement("SR10", Axes::Transport, "wait_ms is 0 to 20000, never clamped"),
     requirement("SR11", Axes::Transport, "a negative or broken cursor is refused"),
     requirement("SR12", Axes::Transport, "management access must name the client_token"),
-    requirement("SR13", Axes::Neither, "scoped access selects its own target; another's is not found"),
-    requirement("SR14", Axes::Neither, "unknown, expired, foreign and misnamed sessions get one answer"),
+    requirement("SR13", Axes::Transport, "scoped access selects its own target; another's is not found"),
+    requirement("SR14", Axes::Transport, "unknown, expired, foreign and misnamed sessions get one answer"),
     requirement("SR20", Axes::Both, "a chain of reads from 0 is the whole stream"),
     requirement("SR21", Axes::Both, "reading consumes nothing and disturbs nobody"),
     requirement("SR22", Axes::Both, "a cursor past the end is refused with the end"),
@@ -88,6 +90,21 @@ pub const IN_FORCE: &[Requirement] = &[
     requirement("CF06", Axes::Both, "many commands at once, on one host and on several"),
     requirement("CF08", Axes::Both, "host_name may be left out while exactly one host is connected"),
     requirement("CF09", Axes::Both, "ssh tools take hosts only; sessions take every target"),
+    requirement("DS01", Axes::Platform, "describe_session has the published name, hints, input and outputs"),
+    requirement("DS10", Axes::Platform, "completed turns are kept, and nothing else"),
+    requirement("DS11", Axes::Platform, "kept events are in order, each with its own text"),
+    requirement("DS12", Axes::Platform, "output is the last kept text, once the session is over"),
+    requirement("DS20", Axes::Platform, "times are ISO 8601 whatever the platform sends, durations its own"),
+    requirement("DS30", Axes::Platform, "manual tasks are a list, none, or unknown, and never spoil the rest"),
+    requirement("DS31", Axes::Platform, "manual tasks are the session's own, pending, with age and view"),
+    requirement("DS40", Axes::Platform, "every page is fetched, in order, in three styles"),
+    requirement("DS41", Axes::Platform, "an id is one segment of a path, and refused when it cannot be"),
+    requirement("DS42", Axes::Platform, "an unknown session is not found, without the platform's address or words"),
+    requirement("DS43", Axes::Platform, "logins are renewed, waits are kept, and a call has one deadline"),
+    requirement("DS44", Axes::Platform, "statuses are passed through verbatim"),
+    requirement("DS45", Axes::Platform, "an answer over 1 MiB drops its oldest events, and counts them"),
+    requirement("DF01", Axes::Platform, "records, agents and manual tasks are reached by the right to the platform"),
+    requirement("DF02", Axes::Platform, "an agent's run is a session like any other"),
     requirement("AL01", Axes::Both, "the same call gives the same result everywhere"),
     requirement("AL02", Axes::Transport, "every tool is described whole and the list is small"),
     requirement("AL03", Axes::Both, "errors are of the closed set, with kind and advice"),

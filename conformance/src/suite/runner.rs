@@ -1,19 +1,18 @@
 //! Runs every row of the table: a requirement with a backend and a transport.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::house::{BackendKind, House, TransportKind};
+use super::house::{BackendKind, House, Servers, TransportKind};
 use super::requirement::{Axes, IN_FORCE, Requirement};
 use super::scenario::{Need, Scenario};
 use super::scenarios;
 
 /// How many rows run at once. Most of them wait most of the time.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 12;
 
 /// How long one scenario may take.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -75,15 +74,18 @@ impl Selection {
 
     fn rows(&self, requirement: &'static Requirement) -> Vec<Planned> {
         let backends = |decides| axis(decides, BackendKind::ALL, self.backend);
+        let platform = axis(true, &[BackendKind::AgentPlatform], self.backend);
         let transports = |decides| axis(decides, TransportKind::ALL, self.transport);
         let (by_backend, by_transport) = match requirement.axes {
             Axes::Both => (true, true),
             Axes::Backend => (true, false),
             Axes::Transport => (false, true),
             Axes::Neither => (false, false),
+            Axes::Platform => (false, true),
         };
         let mut rows = Vec::new();
-        for backend in backends(by_backend) {
+        let over = if requirement.axes == Axes::Platform { platform } else { backends(by_backend) };
+        for backend in over {
             for transport in transports(by_transport) {
                 rows.push(Planned { requirement, backend, transport });
             }
@@ -107,14 +109,14 @@ pub fn unproven() -> Vec<&'static str> {
     IN_FORCE.iter().map(|requirement| requirement.id).filter(|id| !proven(id)).collect()
 }
 
-/// Runs the selected rows against the binary `server`; `progress` hears of each as it comes out.
-pub async fn run(server: PathBuf, selection: &Selection, progress: impl Fn(usize, usize, &Row)) -> Vec<Row> {
+/// Runs the selected rows against these binaries; `progress` hears of each as it comes out.
+pub async fn run(servers: Servers, selection: &Selection, progress: impl Fn(usize, usize, &Row)) -> Vec<Row> {
     let planned = selection.plan();
     let total = planned.len();
     // The last ones first: those that wait longest are among them, and do not delay the end of all.
     let rows = stream::iter(planned.into_iter().enumerate().rev().map(|(place, planned)| {
-        let server = server.clone();
-        async move { (place, row(planned, server).await) }
+        let servers = servers.clone();
+        async move { (place, row(planned, servers).await) }
     }));
     let mut rows = rows.buffer_unordered(AT_ONCE);
     let mut done = Vec::with_capacity(total);
@@ -128,10 +130,12 @@ pub async fn run(server: PathBuf, selection: &Selection, progress: impl Fn(usize
     done.into_iter().map(|(_, row)| row).collect()
 }
 
-async fn row(planned: Planned, server: PathBuf) -> Row {
+async fn row(planned: Planned, servers: Servers) -> Row {
     let Planned { requirement, backend, transport } = planned;
     let began = Instant::now();
-    let house = House::new(backend.unwrap_or(BackendKind::Fake), transport.unwrap_or(TransportKind::InProcess), server);
+    let (backend_of, transport_of) =
+        (backend.unwrap_or(BackendKind::Fake), transport.unwrap_or(TransportKind::InProcess));
+    let house = House::new(backend_of, transport_of, servers);
     let outcome = prove(requirement.id, &house).await;
     Row { requirement, backend, transport, outcome, took: began.elapsed() }
 }

@@ -1,12 +1,15 @@
 //! A stage: one sessiond with the target `local`, and short words for what scenarios do with it.
 //!
 //! - `hosts`: the words for hosts and for commands under a handle
+//! - `agents`: the words for agent platforms
 
+pub mod agents;
 pub mod hosts;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use sessiond_core::{
     Action, Call, CommandResult, ControlOutcome, ControlSession, Cursor, End, Error, ExecuteCommand, Invocation,
@@ -19,11 +22,16 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::client::http::{Endpoint, Reception};
 use super::client::{Client, ToolResult};
-use super::house::connect;
+use super::house::{Peers, connect};
+use super::mutant::Fault;
 
 /// The owner that a stage acts as in process.
 pub(crate) const OWNER: &str = "stdio";
+
+/// Somebody else, where there is one.
+pub(crate) const STRANGER: &str = "somebody-else";
 
 /// How long scenarios wait for what must come: the longest wait there is.
 pub const LONG: u64 = 20_000;
@@ -45,13 +53,26 @@ pub fn named(name: &str) -> TargetName {
 pub(crate) enum Hold {
     InProcess {
         registry: Option<Arc<Registry>>,
-        families: &'static [Family],
+        families: Vec<Family>,
         closing: CancellationToken,
         serving: JoinHandle<std::io::Result<()>>,
         /// What is asked once the transport has ended, where that cannot answer any more.
         after: Option<Arc<dyn Service>>,
+        /// What is wrong with what its clients hear.
+        fault: Option<Box<Fault>>,
     },
-    Process(Server),
+    Process {
+        server: Server,
+        /// Clients of every owner that is let in, where owners are told apart.
+        others: Vec<(Owner, Client)>,
+    },
+}
+
+/// What ends a server.
+#[derive(Clone, Copy)]
+enum EndsBy {
+    Input,
+    Signal,
 }
 
 /// A server that is a process of its own.
@@ -59,16 +80,31 @@ pub(crate) enum Hold {
 pub(crate) struct Server {
     pid: Option<u32>,
     child: Arc<Mutex<Option<Child>>>,
+    ends_by: EndsBy,
 }
 
 impl Server {
-    pub(crate) fn new(child: Child) -> Self {
-        Self { pid: child.id(), child: Arc::new(Mutex::new(Some(child))) }
+    /// A server that ends when its input does.
+    pub(crate) fn until_its_input_ends(child: Child) -> Self {
+        Self::new(child, EndsBy::Input)
     }
 
-    /// Waits until it has ended, the first time; its exit code.
-    pub(crate) async fn wait(&self) -> Option<i32> {
+    /// A server that ends when it is told to.
+    pub(crate) fn until_a_signal(child: Child) -> Self {
+        Self::new(child, EndsBy::Signal)
+    }
+
+    fn new(child: Child, ends_by: EndsBy) -> Self {
+        Self { pid: child.id(), child: Arc::new(Mutex::new(Some(child))), ends_by }
+    }
+
+    /// Tells it to end where its input does not, and waits until it has, the first time; its exit code.
+    pub(crate) async fn end(&self) -> Option<i32> {
         let mut child = self.child.lock().await.take()?;
+        if let (EndsBy::Signal, Some(pid)) = (self.ends_by, child.id().and_then(|pid| Pid::from_raw(pid as i32))) {
+            // It may have ended by itself.
+            let _ = kill_process(pid, Signal::TERM);
+        }
         let ended = tokio::time::timeout(END, child.wait()).await;
         ended.unwrap_or_else(|_| panic!("the server ends")).ok()?.code()
     }
@@ -81,6 +117,9 @@ pub struct Stage {
     /// Its messages, for requirements that speak of them.
     pub client: Client,
     hold: Hold,
+    peers: Peers,
+    owner: Owner,
+    endpoint: Option<Endpoint>,
 }
 
 /// Waits for any output, for so many milliseconds at most.
@@ -125,29 +164,58 @@ pub fn said(error: Error) -> String {
 
 impl Stage {
     pub(crate) fn new(service: Arc<dyn Service>, client: Client, hold: Hold) -> Self {
-        Self { service, client, hold }
+        Self { service, client, hold, peers: Vec::new(), owner: Owner::management(OWNER), endpoint: None }
+    }
+
+    /// The same, with these agent platforms behind its targets.
+    pub(crate) fn on(self, peers: Peers) -> Self {
+        Self { peers, ..self }
+    }
+
+    /// The same, acted on as this owner.
+    pub(crate) fn owned_by(self, owner: Owner) -> Self {
+        Self { owner, ..self }
+    }
+
+    /// The same, with this endpoint.
+    pub(crate) fn at(self, endpoint: Endpoint) -> Self {
+        Self { endpoint: Some(endpoint), ..self }
     }
 
     /// A call of this stage's owner.
     pub fn call(&self) -> Call {
-        Call::new(Owner::management(OWNER))
+        Call::new(self.owner.clone())
     }
 
-    /// A client of another owner of the same sessiond. Only in process are there others.
+    /// A call of somebody else who may reach the same.
+    pub fn stranger(&self) -> Call {
+        Call::new(Owner::new(STRANGER, self.owner.access().clone()))
+    }
+
+    /// A client of any owner of the same sessiond, where owners are told apart.
     pub async fn client_as(&self, owner: Owner) -> Client {
         match &self.hold {
-            Hold::InProcess { families, closing, .. } => {
-                connect(self.service.clone(), owner, families, None, closing.clone()).await.0
+            Hold::InProcess { families, closing, fault, .. } => {
+                connect(self.service.clone(), owner, families, fault.as_deref().copied(), closing.clone()).await.0
             }
-            Hold::Process(_) => panic!("this transport has one owner"),
+            Hold::Process { others, .. } => {
+                let found = others.iter().find(|(known, _)| *known == owner);
+                found.map_or_else(|| panic!("{owner:?} is not let in"), |(_, client)| client.clone())
+            }
         }
+    }
+
+    /// How somebody with this key is received, or with none, where keys are asked for.
+    pub async fn received(&self, key: Option<&str>) -> Reception {
+        let endpoint = self.endpoint.as_ref().unwrap_or_else(|| panic!("nobody is asked for a key"));
+        endpoint.with(key.map(str::to_owned)).knock().await
     }
 
     /// The server's process, where it is one of its own.
     pub fn pid(&self) -> Option<u32> {
         match &self.hold {
             Hold::InProcess { .. } => None,
-            Hold::Process(server) => server.pid,
+            Hold::Process { server, .. } => server.pid,
         }
     }
 
@@ -283,7 +351,7 @@ impl Stage {
                 }
                 None
             }
-            Hold::Process(server) => server.wait().await,
+            Hold::Process { server, .. } => server.end().await,
         }
     }
 }

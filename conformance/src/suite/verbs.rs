@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sessiond_core::{
-    Call, CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
-    ControlOutcome, ControlSession, DisconnectHost, ExecuteCommand, HostConnected, HostDisconnected, HostList,
-    KillCommand, KillOutcome, ListCommands, ListConnections, ListSessions, ListTargets, Read, ReadCommand,
-    ReadCommandOutput, ReadSession, Result, RunCommand, Service, SessionPage, StartSession, Started, StopOutcome,
-    StopSession, Target, WriteOutcome, WriteSession,
+    Agent, AgentRun, AgentSessionDetail, AgentSessionPage, Call, CheckCommand, CommandInfo, CommandLines,
+    CommandResult, CommandRun, CommandSummary, CompleteManualTask, ConnectHost, Connection, ControlAgentSession,
+    ControlOutcome, ControlSession, DescribeAgentSession, DescribeManualTask, DisconnectHost, ExecuteCommand,
+    HostConnected, HostDisconnected, HostList, KillCommand, KillOutcome, ListAgentSessions, ListAgents, ListCommands,
+    ListConnections, ListSessions, ListTargets, ManualTask, PlatformList, Read, ReadCommand, ReadCommandOutput,
+    ReadSession, Result, RunCommand, Service, SessionPage, StartAgent, StartSession, Started, StopOutcome, StopSession,
+    Target, TaskCompletion, TokenUsage, WriteOutcome, WriteSession,
 };
 
 /// Each line: a verb, its request, its answer, and the names of the hooks before and after it.
@@ -91,6 +93,15 @@ verbs! {
     kill_command(request: KillCommand) -> KillOutcome, kill_in, kill_out;
     list_commands(request: ListCommands) -> Vec<CommandSummary>, history_in, history_out;
     clear_commands() -> usize, clear_in, clear_out;
+    list_platforms() -> PlatformList, platforms_in, platforms_out;
+    list_agent_sessions(request: ListAgentSessions) -> AgentSessionPage, records_in, records_out;
+    describe_agent_session(request: DescribeAgentSession) -> AgentSessionDetail, describe_in, describe_out;
+    agent_token_usage(request: DescribeAgentSession) -> TokenUsage, usage_in, usage_out;
+    list_agents(request: ListAgents) -> Vec<Agent>, agents_in, agents_out;
+    start_agent(request: StartAgent) -> AgentRun, agent_start_in, agent_start_out;
+    control_agent_session(request: ControlAgentSession) -> AgentRun, agent_control_in, agent_control_out;
+    describe_manual_task(request: DescribeManualTask) -> ManualTask, task_in, task_out;
+    complete_manual_task(request: CompleteManualTask) -> TaskCompletion, complete_in, complete_out;
 }
 
 /// A service whose verbs are hooked.

@@ -1,4 +1,4 @@
-//! Peer clients from PyPI, in a virtual environment in the build folder.
+//! Peers from PyPI, clients and a server, in virtual environments in the build folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ struct Set {
     what: &'static str,
 }
 
-const SETS: [Set; 2] = [
+const SETS: [Set; 3] = [
     Set {
         requirements: "transports/mcp-stdio/tests/peers/requirements.txt",
         venv: "peers/venv",
@@ -28,6 +28,11 @@ const SETS: [Set; 2] = [
         requirements: "transports/grpc/tests/peers/requirements.txt",
         venv: "peers/grpc-venv",
         what: "gRPC for Python and its compiler",
+    },
+    Set {
+        requirements: "adapters/agent-platform/tests/it/langgraph/requirements.txt",
+        venv: "peers/langgraph-venv",
+        what: "a LangGraph server in memory",
     },
 ];
 

@@ -31,7 +31,7 @@ impl Layer {
             "transports/bootstrap" => Some(Self::Bootstrap),
             "conformance" | "core/model" | "xtask/bench" => Some(Self::Observer),
             "xtask" => Some(Self::Chores),
-            "adapters/ssh/peer" => Some(Self::Peer),
+            "adapters/ssh/peer" | "adapters/agent-platform/peer" => Some(Self::Peer),
             _ if folder.starts_with("adapters/") => Some(Self::Adapter),
             _ if folder.starts_with("transports/") => Some(Self::Transport),
             _ => None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use sessiond_agent_platform::Platform;
 use sessiond_core::fake::Fake;
 use sessiond_core::{Backend, Capability, FixedTargets, JoinedTargets, Owner, Registry, Service, TargetInfo, Targets};
 use sessiond_mcp::{Family, Handler, TextStyle, serve};
@@ -13,7 +14,8 @@ use tokio::io::{duplex, split};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackendKind, Ends, Opener, Settings, ssh};
+use super::platform::{self, Peers};
+use super::{Access, BackendKind, Ends, Opener, Settings, ssh};
 use crate::suite::client::Client;
 use crate::suite::mutant::Fault;
 use crate::suite::stage::{Hold, OWNER, Stage, named, target};
@@ -23,16 +25,21 @@ use crate::suite::verbs::Hooked;
 const PIPE: usize = 64 * 1024;
 
 /// Opens stages in this process.
-#[derive(Default)]
 pub(crate) struct InProcess {
+    access: Access,
     fault: Option<Fault>,
     ends: Ends,
 }
 
 impl InProcess {
+    /// Every stage is acted on with this access.
+    pub(crate) fn under(access: Access) -> Self {
+        Self { access, fault: None, ends: Ends::default() }
+    }
+
     /// Every stage has this fault.
     pub(crate) fn faulty(fault: Fault) -> Self {
-        Self { fault: Some(fault), ends: Ends::default() }
+        Self { fault: Some(fault), ..Self::under(Access::Management) }
     }
 }
 
@@ -43,7 +50,8 @@ impl Opener for InProcess {
             change(&mut settings);
         }
         let families = families(kind, &settings);
-        let registry = Registry::new(targets(kind, &settings), settings.limits);
+        let peers = platform::peers(kind, &settings);
+        let registry = Registry::new(targets(kind, &settings, &peers), settings.limits);
         let service: Arc<dyn Service> = registry.clone();
         let service = match self.fault {
             Some(Fault::Service(wrap)) => wrap(service),
@@ -51,12 +59,19 @@ impl Opener for InProcess {
             _ => service,
         };
         let closing = CancellationToken::new();
-        let owner = Owner::management(OWNER);
-        let (client, serving) = connect(service.clone(), owner, families, self.fault, closing.clone()).await;
-        let ending = registry.clone();
-        self.ends.add(async move { ending.shutdown().await });
+        let owner = self.access.owner(OWNER);
+        let (client, serving) = connect(service.clone(), owner.clone(), &families, self.fault, closing.clone()).await;
+        let client = self.access.spoken(client);
+        let (ending, its_peers) = (registry.clone(), peers.clone());
+        self.ends.add(async move {
+            ending.shutdown().await;
+            // The runs that are still to be cancelled need it.
+            drop(its_peers);
+        });
         let registry = (!matches!(self.fault, Some(Fault::NoEnd))).then_some(registry);
-        Stage::new(service, client, Hold::InProcess { registry, families, closing, serving, after: None })
+        let hold =
+            Hold::InProcess { registry, families, closing, serving, after: None, fault: self.fault.map(Box::new) };
+        Stage::new(service, client, hold).on(peers).owned_by(owner)
     }
 
     fn ends(&self) -> Vec<BoxFuture<'static, ()>> {
@@ -65,17 +80,16 @@ impl Opener for InProcess {
 }
 
 /// The families of tools of which there is a target.
-pub(super) fn families(kind: BackendKind, settings: &Settings) -> &'static [Family] {
-    let mut kinds = settings.more.iter().map(|(_, kind)| *kind).chain([kind]);
-    if kinds.any(|kind| kind.capabilities().has(Capability::Connections)) {
-        &[Family::Session, Family::Ssh]
-    } else {
-        &[Family::Session]
-    }
+pub(super) fn families(kind: BackendKind, settings: &Settings) -> Vec<Family> {
+    let has = |capability| {
+        let mut kinds = settings.more.iter().map(|(_, kind)| *kind).chain([kind]);
+        kinds.any(|kind| kind.capabilities().has(capability))
+    };
+    Family::present([(Family::Ssh, has(Capability::Connections)), (Family::Agent, has(Capability::Agents))])
 }
 
 /// The targets, put together as a server does: first those with a backend of their own, then the hosts.
-pub(super) fn targets(kind: BackendKind, settings: &Settings) -> Arc<dyn Targets> {
+pub(super) fn targets(kind: BackendKind, settings: &Settings, peers: &Peers) -> Arc<dyn Targets> {
     let all = || [(target(), kind)].into_iter().chain(settings.more.iter().map(|(name, kind)| (named(name), *kind)));
     let fixed = all().filter_map(|(name, kind)| {
         let made: (_, Arc<dyn Backend>) = match kind {
@@ -84,6 +98,11 @@ pub(super) fn targets(kind: BackendKind, settings: &Settings) -> Arc<dyn Targets
                 let environment = std::env::vars_os().collect();
                 let config = Config { environment, linger: settings.linger, ..Config::default() };
                 (TargetInfo::new(name, kind.as_str()), Pty::new(config).unwrap())
+            }
+            BackendKind::AgentPlatform => {
+                let config = platform::config(peers, name.as_str(), settings);
+                let info = TargetInfo::new(name, kind.as_str());
+                (TargetInfo { platform: Some(Platform::info(&config)), ..info }, Platform::new(&config).unwrap())
             }
             BackendKind::Ssh => return None,
         };

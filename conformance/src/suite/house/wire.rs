@@ -14,6 +14,7 @@ use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 use super::in_process::{connect, families, targets};
+use super::platform;
 use super::{BackendKind, Ends, Opener, Settings};
 use crate::suite::remote::Remote;
 use crate::suite::stage::{Hold, OWNER, Stage};
@@ -37,24 +38,26 @@ impl Wire {
 impl Opener for Wire {
     async fn open(&self, kind: BackendKind, settings: Settings) -> Stage {
         let families = families(kind, &settings);
-        let registry = Registry::new(targets(kind, &settings), settings.limits);
+        let peers = platform::peers(kind, &settings);
+        let registry = Registry::new(targets(kind, &settings, &peers), settings.limits);
         let (place, ending) = (tempfile::tempdir().unwrap(), CancellationToken::new());
         let owner = Owner::management(OWNER);
         let wired: Arc<dyn Service> = Arc::new(served(&place, registry.clone(), &owner, ending.clone()).await);
         let closing = CancellationToken::new();
-        let (client, serving) = connect(wired.clone(), owner, families, None, closing.clone()).await;
-        let its_end = registry.clone();
+        let (client, serving) = connect(wired.clone(), owner, &families, None, closing.clone()).await;
+        let (its_end, its_peers) = (registry.clone(), peers.clone());
         self.ends.add(async move {
             its_end.shutdown().await;
             ending.cancel();
-            drop(place);
+            drop((place, its_peers));
         });
         // A bridge that has ended says nothing more, and what has become of its sessions is the upstream's to say.
         let (service, after): (Arc<dyn Service>, _) = match self.is_bridge {
             true => (Arc::new(Remote::new(client.clone())), Some(wired)),
             false => (wired, None),
         };
-        Stage::new(service, client, Hold::InProcess { registry: Some(registry), families, closing, serving, after })
+        let hold = Hold::InProcess { registry: Some(registry), families, closing, serving, after, fault: None };
+        Stage::new(service, client, hold).on(peers)
     }
 
     fn ends(&self) -> Vec<BoxFuture<'static, ()>> {

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use sessiond_core::{Call, Cursor, ErrorKind, Fired, Read, ReadSession, Result, Service, Slice, Wait};
+use sessiond_core::{Call, Cursor, ErrorKind, Fired, Owner, Read, ReadSession, Result, Service, Slice, Wait};
 use tokio::sync::Mutex as Turnstile;
 
 use crate::suite::house::BackendKind;
 use crate::suite::mutant::{Fault, Mutant};
+use crate::suite::stage::OWNER;
 use crate::suite::verbs::{Broken, Faulty};
 
 const fn service(id: &'static str, title: &'static str, wrap: fn(Arc<dyn Service>) -> Arc<dyn Service>) -> Mutant {
@@ -16,6 +17,7 @@ const fn service(id: &'static str, title: &'static str, wrap: fn(Arc<dyn Service
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
+    service("SR14", "sessions are read as whoever has them", |right| Arc::new(Broken(Confused(right)))),
     service("SR21", "reading consumes", |right| Arc::new(Broken(Consuming { right, consumed: Mutex::default() }))),
     service("SR22", "a cursor past the end is an empty answer", |right| {
         Arc::new(Broken(Lenient { right, kind: ErrorKind::InvalidArgument }))
@@ -32,6 +34,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
 fn nothing(at: Cursor) -> Read {
     let slice = Slice { start: at, next: at, end: at, lost: 0, bytes: Bytes::new(), ended: None };
     Read { slice, fired: Fired::Deadline }
+}
+
+struct Confused(Arc<dyn Service>);
+
+#[async_trait]
+impl Faulty for Confused {
+    fn right(&self) -> &dyn Service {
+        &*self.0
+    }
+
+    async fn read_session(&self, cx: &Call, request: ReadSession) -> Result<Read> {
+        let owner = Owner::new(OWNER, cx.owner.access().clone());
+        self.0.read_session(&Call { owner, ..cx.clone() }, request).await
+    }
 }
 
 struct Consuming {

@@ -20,6 +20,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     says("SR02", "client_token is not required", |message| {
         set(message, "session_read", "/inputSchema/required", json!(["session_id"]));
     }),
+    says("SR02", "a device must name its target too", |message| {
+        set(message, "session_read", "/inputSchema/required", json!(["session_id", "client_token"]));
+    }),
     takes("SR03", "an unknown property is passed over", |message| remove(message, &["curser", "wait"])),
     says("SR04", "there is a view already", |message| {
         set(message, "session_read", "/inputSchema/properties/until/description", json!("x"));
@@ -88,7 +91,7 @@ fn tool<'a>(message: &'a mut Value, name: &str) -> Option<&'a mut Value> {
 }
 
 /// Changes a place in a listed tool.
-fn set(message: &mut Value, name: &str, place: &str, value: Value) {
+pub(super) fn set(message: &mut Value, name: &str, place: &str, value: Value) {
     if let Some(found) = tool(message, name).and_then(|tool| tool.pointer_mut(place)) {
         *found = value;
     }

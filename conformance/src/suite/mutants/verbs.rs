@@ -45,6 +45,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
         },
     ),
     hooked(
+        "SR13",
+        "another target is passed over where there is but one",
+        Hooks {
+            read_in: |request| {
+                if request.target.as_ref().is_some_and(|target| target.as_str() == "other") {
+                    request.target = None;
+                }
+            },
+            ..Hooks::NONE
+        },
+    ),
+    hooked(
         "SR14",
         "a session that is not there is told apart by the tool",
         Hooks {

@@ -32,6 +32,19 @@ impl Fields<'_> {
         self.0.get(name).and_then(Value::as_bool).unwrap_or_else(|| panic!("{name} is no boolean in {}", self.0))
     }
 
+    /// What is there, of its type or null.
+    pub(super) fn nullable<'v, T>(&'v self, name: &str, read: impl FnOnce(&'v Value) -> Option<T>) -> Option<T> {
+        let value = self.0.get(name).unwrap_or_else(|| panic!("{name} is not there in {}", self.0));
+        if value.is_null() {
+            return None;
+        }
+        Some(read(value).unwrap_or_else(|| panic!("{name} is neither null nor of its type in {}", self.0)))
+    }
+
+    pub(super) fn nullable_text(&self, name: &str) -> Option<String> {
+        self.nullable(name, Value::as_str).map(str::to_owned)
+    }
+
     pub(super) fn is(&self, name: &str) -> bool {
         self.0.get(name).is_some()
     }
@@ -78,6 +91,8 @@ fn end(code: i32, timed_out: bool, canceled: bool, error: Option<String>) -> End
         Exit::Signaled(name.to_owned())
     } else if let Some(how) = how.strip_prefix("lost: ") {
         Exit::Lost(how.to_owned())
+    } else if code == -1 && canceled && how.is_empty() {
+        Exit::Canceled
     } else if code == -1 {
         Exit::Failed(how.to_owned())
     } else {

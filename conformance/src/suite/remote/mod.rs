@@ -2,8 +2,9 @@
 //!
 //! - `arguments`: requests as the arguments of tools
 //! - `fields`: the fields of a result, typed
-//! - `session`, `ssh`: the answers of a family's tools
+//! - `session`, `ssh`, `agent`: the answers of a family's tools
 
+mod agent;
 mod arguments;
 mod fields;
 mod session;
@@ -12,11 +13,13 @@ mod ssh;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use sessiond_core::{
-    Call, CheckCommand, CommandInfo, CommandLines, CommandResult, CommandRun, CommandSummary, ConnectHost, Connection,
-    ControlOutcome, ControlSession, Cursor, DisconnectHost, Error, ExecuteCommand, HostConnected, HostDisconnected,
-    HostList, KillCommand, KillOutcome, Launch, ListCommands, ListConnections, ListSessions, ListTargets, Read,
-    ReadCommand, ReadCommandOutput, ReadSession, Result, RunCommand, Service, SessionPage, StartSession, Started,
-    StopOutcome, StopSession, StopStatus, Target, WriteOutcome, WriteSession,
+    Agent, AgentRun, AgentSessionDetail, AgentSessionPage, Call, CheckCommand, CommandInfo, CommandLines,
+    CommandResult, CommandRun, CommandSummary, CompleteManualTask, ConnectHost, Connection, ControlAgentSession,
+    ControlOutcome, ControlSession, Cursor, DescribeAgentSession, DescribeManualTask, DisconnectHost, Error,
+    ExecuteCommand, HostConnected, HostDisconnected, HostList, KillCommand, KillOutcome, Launch, ListAgentSessions,
+    ListAgents, ListCommands, ListConnections, ListSessions, ListTargets, ManualTask, Owner, PlatformList, Read,
+    ReadCommand, ReadCommandOutput, ReadSession, Result, RunCommand, Service, SessionPage, StartAgent, StartSession,
+    Started, StopOutcome, StopSession, StopStatus, Target, TaskCompletion, TokenUsage, WriteOutcome, WriteSession,
 };
 
 use super::client::{Client, ToolResult, tool_result};
@@ -27,22 +30,35 @@ use session::{status_name, summary, target};
 /// A sessiond behind an MCP connection.
 pub struct Remote {
     client: Client,
+    /// What others are connected by, where there are some.
+    others: Vec<(Owner, Client)>,
 }
 
 impl Remote {
     /// Over a connected client.
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self { client, others: Vec::new() }
+    }
+
+    /// The same, where a call of one of these owners goes over that owner's client.
+    pub(crate) fn with(self, others: Vec<(Owner, Client)>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// The client of whoever calls.
+    fn client(&self, cx: &Call) -> &Client {
+        let other = self.others.iter().find(|(owner, _)| *owner == cx.owner);
+        other.map_or(&self.client, |(_, client)| client)
     }
 
     /// Calls a tool; a call that is taken back is taken back there too.
     async fn call(&self, cx: &Call, tool: &str, arguments: Map<String, Value>) -> Result<ToolResult> {
-        let params = json!({ "name": tool, "arguments": arguments });
-        let (id, answer) = self.client.begin("tools/call", params).await;
+        let (params, client) = (json!({ "name": tool, "arguments": arguments }), self.client(cx));
+        let (id, answer) = client.begin("tools/call", params).await;
         let answer = tokio::select! {
             answer = answer => answer,
             () = cx.cancel.cancelled() => {
-                self.client.cancel(id).await;
+                client.cancel(id).await;
                 return Err(Error::unavailable("the call was taken back"));
             }
         };
@@ -274,5 +290,46 @@ impl Service for Remote {
     async fn clear_commands(&self, cx: &Call) -> Result<usize> {
         let result = self.call(cx, "ssh_cmd_clear_history", Map::new()).await?;
         Ok(Fields(&result.whole()).number("cleared_entries") as usize)
+    }
+
+    /// No tool lists platforms: they are targets like any other.
+    async fn list_platforms(&self, cx: &Call) -> Result<PlatformList> {
+        let targets = self.list_targets(cx, ListTargets::default()).await?;
+        let platforms = targets.into_iter().map(|target| target.info).filter(|info| info.platform.is_some());
+        Ok(PlatformList { platforms: platforms.collect() })
+    }
+
+    async fn list_agent_sessions(&self, cx: &Call, request: ListAgentSessions) -> Result<AgentSessionPage> {
+        Ok(agent::page(&self.call(cx, "get_sessions", agent::list(request)).await?))
+    }
+
+    async fn describe_agent_session(&self, cx: &Call, request: DescribeAgentSession) -> Result<AgentSessionDetail> {
+        Ok(agent::described(&self.call(cx, "describe_session", agent::about(request)).await?))
+    }
+
+    async fn agent_token_usage(&self, cx: &Call, request: DescribeAgentSession) -> Result<TokenUsage> {
+        Ok(agent::usage(&self.call(cx, "describe_session_token_usage", agent::about(request)).await?))
+    }
+
+    async fn list_agents(&self, cx: &Call, request: ListAgents) -> Result<Vec<Agent>> {
+        let result = self.call(cx, "get_agents", arguments([token(request.target)])).await?;
+        Ok(result.each("result", agent::agent))
+    }
+
+    async fn start_agent(&self, cx: &Call, request: StartAgent) -> Result<AgentRun> {
+        Ok(agent::run(&self.call(cx, "start_agent", agent::start(request)).await?))
+    }
+
+    async fn control_agent_session(&self, cx: &Call, request: ControlAgentSession) -> Result<AgentRun> {
+        Ok(agent::run(&self.call(cx, "control_session", agent::control(request)).await?))
+    }
+
+    async fn describe_manual_task(&self, cx: &Call, request: DescribeManualTask) -> Result<ManualTask> {
+        let all = arguments([token(request.target), ("work_item_id", Some(json!(request.work_item)))]);
+        Ok(agent::task(&self.call(cx, "describe_manual_task", all).await?))
+    }
+
+    async fn complete_manual_task(&self, cx: &Call, request: CompleteManualTask) -> Result<TaskCompletion> {
+        Ok(agent::completion(&self.call(cx, "complete_manual_task", agent::complete(request)).await?))
     }
 }

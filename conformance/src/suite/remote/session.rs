@@ -4,7 +4,8 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 use sessiond_core::{
-    Availability, Cursor, Machine, NativeId, SessionSummary, Status, Target, TargetInfo, TargetName, TargetStatus,
+    Availability, Cursor, InputState, Machine, NativeId, PlatformInfo, SessionSummary, Status, Target, TargetInfo,
+    TargetName, TargetStatus,
 };
 
 use super::fields::Fields;
@@ -46,6 +47,7 @@ pub(super) fn target(client: &Value) -> Target {
             client_id: fields.text("client_id"),
             backend: backend(&fields.text("backend")),
             host: None,
+            platform: fields.maybe_text("dialect").map(|dialect| PlatformInfo { dialect }),
         },
         status: TargetStatus { availability, detail: fields.maybe_text("detail"), machine },
     }
@@ -70,5 +72,9 @@ pub(super) fn summary(session: &Value) -> SessionSummary {
         output_end: Cursor(fields.number("output_end_cursor")),
         descendants: if fields.is("descendants") { fields.number("descendants") as usize } else { 0 },
         native_id: fields.maybe_text("native_id").map(NativeId),
+        input_state: session.get("input_state").map(|state| {
+            let fields = Fields(state);
+            InputState { waiting: fields.flag("waiting"), evidence: fields.text("evidence") }
+        }),
     }
 }

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use sessiond_core::{
-    Call, CheckCommand, CommandStatus, ErrorKind, Exit, Handle, KillResult, ListCommands, Owner, RunCommand, RunStatus,
-    decode,
+    Call, CheckCommand, CommandStatus, ErrorKind, Exit, Handle, KillResult, ListCommands, RunCommand, RunStatus, decode,
 };
 
 use super::family::{alive, sleeper};
@@ -63,7 +62,7 @@ pub(super) async fn refusals(stage: &Stage, cx: &Call, handle: Handle) -> Vec<St
 async fn foreign(house: House) {
     let stage = house.open().await;
     let mine = stage.launch("sleep 1000").await;
-    let theirs = Call::new(Owner::management("somebody else"));
+    let theirs = stage.stranger();
     let unknown = refusals(&stage, &stage.call(), NOBODYS).await;
     assert_eq!(refusals(&stage, &theirs, mine).await, unknown, "foreign");
     let listed = stage.service.list_commands(&theirs, ListCommands::default()).await.unwrap();

@@ -8,6 +8,7 @@ use sessiond_core::{Cause, ErrorKind, Limits, Wait, decode};
 
 use super::family::{alive, sleeper};
 use crate::suite::client::ToolResult;
+use crate::suite::client::http::Reception;
 use crate::suite::house::{BackendKind, House, Settings};
 use crate::suite::published::undescribed;
 use crate::suite::scenario::{Need, Scenario, host, session};
@@ -21,8 +22,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     session("AL02", "local tools take at most 30 KB, all of them 90 KB, and none 5 KB", |house| small(house).boxed()),
     session("AL03", "errors are of the closed set, with advice and without structure", |house| errors(house).boxed()),
     host("AL03", "errors of hosts and commands are too", |house| host_errors(house).boxed()),
+    host("AL03", "a host that must be named is asked for", |house| unnamed_host(house).boxed())
+        .needing(&[Need::Backend(sessiond_core::Capability::Connections), Need::Management]),
+    session("AL03", "who has no key, or an unknown one, is told so before there is a call", |house| {
+        unauthorized(house).boxed()
+    })
+    .needing(&[Need::Keys]),
     session("AL04", "every line is a message, at the chattiest log level", |house| lines(house).boxed())
-        .needing(&[Need::Process]),
+        .needing(&[Need::Lines]),
     session("AL04", "children inherit no descriptor, and the original limit", |house| inherited(house).boxed())
         .needing(&[Need::Process]),
     session("AL05", "the end of the server ends every session", |house| ended(house).boxed()),
@@ -147,6 +154,18 @@ const SESSIONS: [&str; 8] = [
     "session_list",
 ];
 
+/// The tools of agent platforms.
+const AGENTS: [&str; 8] = [
+    "get_sessions",
+    "describe_session",
+    "describe_session_token_usage",
+    "get_agents",
+    "start_agent",
+    "control_session",
+    "describe_manual_task",
+    "complete_manual_task",
+];
+
 /// The tools of hosts.
 const HOSTS: [&str; 10] = [
     "ssh_host_list",
@@ -168,10 +187,13 @@ async fn families(house: House) {
     assert_eq!(names(house.over(BackendKind::Pty).open().await).await, SESSIONS, "this machine is no host");
     let with_hosts = names(house.over(BackendKind::Fake).open().await).await;
     assert_eq!(with_hosts, [&SESSIONS[..], &HOSTS[..]].concat());
+    let with_agents = names(house.over(BackendKind::AgentPlatform).open().await).await;
+    assert_eq!(with_agents, [&SESSIONS[..], &AGENTS[..]].concat());
 }
 
 async fn described(house: House) {
-    let stage = house.open().await;
+    let more = vec![("agents", BackendKind::AgentPlatform)];
+    let stage = house.open_with(Settings { more, ..Settings::default() }).await;
     let tools = stage.client.tools().await;
     for tool in &tools {
         let name = &tool["name"];
@@ -187,8 +209,9 @@ async fn described(house: House) {
 }
 
 async fn small(house: House) {
-    for (backend, most) in [(BackendKind::Pty, 30), (BackendKind::Fake, 90)] {
-        let stage = house.over(backend).open().await;
+    let agents = ("agents", BackendKind::AgentPlatform);
+    for (backend, more, most) in [(BackendKind::Pty, vec![], 30), (BackendKind::Fake, vec![agents], 90)] {
+        let stage = house.over(backend).open_with(Settings { more, ..Settings::default() }).await;
         let tools = stage.client.tools().await;
         for tool in &tools {
             assert!(tool.to_string().len() <= 5 * 1024, "{} has {} bytes", tool["name"], tool.to_string().len());
@@ -217,7 +240,7 @@ async fn errors(house: House) {
 }
 
 /// A call that earns an error of this kind, well told.
-async fn refused(stage: &Stage, name: &str, arguments: Value, kind: ErrorKind) {
+pub(super) async fn refused(stage: &Stage, name: &str, arguments: Value, kind: ErrorKind) {
     let result = stage.tool(name, arguments).await;
     assert_eq!((result.is_error, result.kind()), (true, Some(kind.as_str())), "{name}: {}", result.text);
     assert!(result.structured.is_none() && result.text.len() > 20, "{name}: {}", result.text);
@@ -228,10 +251,8 @@ async fn host_errors(house: House) {
     let limits = Limits { running_per_owner: 1, ..Limits::default() };
     let stage = house.open_with(Settings { limits, ..Settings::default() }).await;
     let name = target().to_string();
-    refused(&stage, "ssh_cmd_run", json!({ "command": "true" }), ErrorKind::FailedPrecondition).await;
     stage.launch("sleep 1000").await;
     for (tool, arguments, kind) in [
-        ("ssh_conn_connect", json!({}), ErrorKind::InvalidArgument),
         ("ssh_conn_connect", json!({ "host_name": "nowhere" }), ErrorKind::NotFound),
         ("ssh_conn_status", json!({ "host_name": "nowhere" }), ErrorKind::NotFound),
         ("ssh_host_disconnect", json!({ "host_name": "nowhere" }), ErrorKind::NotFound),
@@ -248,6 +269,16 @@ async fn host_errors(house: House) {
         ("ssh_cmd_history", json!({ "pattern": "(" }), ErrorKind::InvalidArgument),
     ] {
         refused(&stage, tool, arguments, kind).await;
+    }
+}
+
+async fn unauthorized(house: House) {
+    let stage = house.open().await;
+    for key in [None, Some("nobody's")] {
+        let Reception { status, challenge, body } = stage.received(key).await;
+        assert_eq!(status, 401, "{key:?}: {body}");
+        assert!(challenge.is_some_and(|challenge| challenge.starts_with("Bearer")), "{key:?} is told what to bring");
+        assert!(!body.contains("session_read"), "{key:?}: {body}");
     }
 }
 
@@ -319,6 +350,12 @@ async fn host_ended(house: House) {
     if house.has(Need::Shell) {
         assert_eq!(alive(&house.open().await, &time).await, 0, "nothing is left on the host");
     }
+}
+
+async fn unnamed_host(house: House) {
+    let stage = house.open().await;
+    refused(&stage, "ssh_cmd_run", json!({ "command": "true" }), ErrorKind::FailedPrecondition).await;
+    refused(&stage, "ssh_conn_connect", json!({}), ErrorKind::InvalidArgument).await;
 }
 
 /// The children of a process.

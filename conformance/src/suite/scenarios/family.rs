@@ -43,6 +43,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     })
     .needing(&[Need::Shell]),
     session("SF05", "a caller that has forgotten everything finds it again", |house| found(house).boxed()),
+    session("SF05", "management access learns each target's client_token without one", |house| tokens(house).boxed())
+        .needing(&[Need::Management]),
     session("SF05", "a long list comes by page", |house| pages(house).boxed()),
     session("SF06", "over the limit a start is refused by name, and nothing is evicted", |house| limit(house).boxed()),
     session("SF07", "starting, writing and steering read what came of it", |house| one_call(house).boxed()),
@@ -294,14 +296,17 @@ async fn found(house: House) {
     stage.shows(session, "hello\r\n").await;
     let targets = stage.service.list_targets(&stage.call(), ListTargets::default()).await.unwrap();
     assert_eq!(targets[0].info.name.as_str(), "local");
-    let clients = stage.tool("list_clients", json!({})).await;
-    assert_eq!(clients.get("clients")[0]["client_token"], "local", "no token is needed to learn it");
     let listed = stage.list(ListSessions::default()).await.unwrap().sessions.remove(0);
     assert_eq!(
         (listed.session, listed.label.as_deref(), &*listed.command),
         (session, Some("mine"), "echo hello; sleep 1000")
     );
     assert_eq!((listed.output_start.0, listed.output_end.0, listed.status), (0, 7, Status::Running));
+}
+
+async fn tokens(house: House) {
+    let clients = house.open().await.tool("list_clients", json!({})).await;
+    assert_eq!(clients.get("clients")[0]["client_token"], "local");
 }
 
 async fn pages(house: House) {

@@ -16,13 +16,19 @@ use crate::suite::stage::{Stage, named, target};
 
 const HOST: Need = Need::Backend(sessiond_core::Capability::Connections);
 
+/// Hosts and a caller that reaches several.
+const SEVERAL: &[Need] = &[HOST, Need::Management];
+
 pub(super) const SCENARIOS: &[Scenario] = &[
-    host("CF06", "commands run side by side, on one host and on several", |house| at_once(house).boxed()),
+    host("CF06", "commands run side by side, on one host and on several", |house| at_once(house).boxed())
+        .needing(SEVERAL),
     host("CF06", "more than a connection carries open another, or say so", |house| many(house).boxed())
         .needing(&[HOST, Need::Network]),
     host("CF06", "asking a connection harms nothing that runs on it", |house| asked(house).boxed()),
-    host("CF08", "the host may be left out while exactly one is connected", |house| left_out(house).boxed()),
-    host("CF09", "ssh_* takes hosts alone, the others every target", |house| hosts_alone(house).boxed()),
+    host("CF08", "the host may be left out while exactly one is connected", |house| left_out(house).boxed())
+        .needing(SEVERAL),
+    host("CF09", "ssh_* takes hosts alone, the others every target", |house| hosts_alone(house).boxed())
+        .needing(SEVERAL),
     host("CF09", "a host is connected, looked at and let go of", |house| connection(house).boxed()),
 ];
 

@@ -7,10 +7,14 @@
 //! - `until`, `control`: waiting for something particular, steering
 //! - `lines`, `commands`, `following`, `hosts`: commands on hosts: their output by line, how they are run, what is done
 //!   with those that run, connections
+//! - `describing`, `asking`, `records`, `runs`, `run_output`: agent platforms: what a session is described as and how
+//!   the platform is asked for it, the other records, runs of agents as sessions and their text
 //! - `everywhere`: what holds for all tools and transports
 
+mod asking;
 mod commands;
 mod control;
+mod describing;
 mod ending;
 mod everywhere;
 mod family;
@@ -20,7 +24,10 @@ mod life;
 mod lines;
 mod owners;
 mod reading;
+mod records;
 mod retention;
+mod run_output;
+mod runs;
 mod tools;
 mod until;
 mod waiting;
@@ -44,6 +51,11 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         commands::SCENARIOS,
         following::SCENARIOS,
         hosts::SCENARIOS,
+        describing::SCENARIOS,
+        asking::SCENARIOS,
+        records::SCENARIOS,
+        runs::SCENARIOS,
+        run_output::SCENARIOS,
         everywhere::SCENARIOS,
     ]
     .into_iter()

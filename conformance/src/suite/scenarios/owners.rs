@@ -9,9 +9,9 @@ use sessiond_core::{
     StartSession, StopSession, TargetName, Wait, WriteSession,
 };
 
-use crate::suite::house::House;
+use crate::suite::house::{BackendKind, House, Settings};
 use crate::suite::scenario::{Need, Scenario, session};
-use crate::suite::stage::{OWNER, Stage, said, target};
+use crate::suite::stage::{OWNER, STRANGER, Stage, named, said, target};
 
 const OWNERS: &[Need] = &[Need::Backend(sessiond_core::Capability::Sessions), Need::Owners];
 
@@ -19,19 +19,26 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     session("SR13", "scoped access needs no client_token", |house| own_target(house).boxed()).needing(OWNERS),
     session("SR13", "another client_token is not found under scoped access", |house| other_target(house).boxed())
         .needing(OWNERS),
-    session("SR14", "unknown, foreign and misnamed sessions get one answer from every tool", |house| {
-        one(house).boxed()
-    })
-    .needing(OWNERS),
+    session("SR14", "unknown and misnamed sessions get one answer from every tool", |house| one(house).boxed()),
+    session("SR14", "a foreign session gets the same answer", |house| foreign(house).boxed()).needing(OWNERS),
     session("SR14", "an owner lists and stops nobody else's sessions", |house| apart(house).boxed()).needing(OWNERS),
 ];
 
+/// The name of a target that there is beside the one of every stage.
+const OTHER: &str = "other";
+
+/// The stage's owner with the access of a device.
 fn scoped() -> Call {
     Call::new(Owner::scoped(OWNER, target()))
 }
 
 fn other() -> Option<TargetName> {
-    TargetName::new("other").ok()
+    Some(named(OTHER))
+}
+
+/// A sessiond with two targets.
+async fn open(house: &House) -> Stage {
+    house.open_with(Settings { more: vec![(OTHER, BackendKind::Fake)], ..Settings::default() }).await
 }
 
 /// What every verb that names a session says of it.
@@ -56,7 +63,7 @@ async fn refusals(
 }
 
 async fn own_target(house: House) {
-    let stage = house.open().await;
+    let stage = open(&house).await;
     let request = StartSession { target: None, ..Stage::request("sleep 1000") };
     let session = stage.service.start_session(&scoped(), request).await.unwrap().session;
     for target in [None, Some(target())] {
@@ -64,11 +71,12 @@ async fn own_target(house: House) {
         stage.service.read_session(&scoped(), read).await.unwrap();
     }
     let targets = stage.service.list_targets(&scoped(), ListTargets::default()).await.unwrap();
-    assert_eq!(targets.len(), 1);
+    let names: Vec<_> = targets.into_iter().map(|known| known.info.name).collect();
+    assert_eq!(names, [target()], "there is no other for it");
 }
 
 async fn other_target(house: House) {
-    let stage = house.open().await;
+    let stage = open(&house).await;
     let session = stage.start("sleep 1000").await;
     let unknown = refusals(&stage.service, &scoped(), SessionId::random().unwrap(), None).await;
     assert_eq!(refusals(&stage.service, &scoped(), session, other()).await, unknown);
@@ -77,14 +85,17 @@ async fn other_target(house: House) {
     assert_eq!(said(refused), unknown[0], "starting there is the same not-found");
 }
 
+/// What is said of a session that there never was.
+async fn of_nobody(stage: &Stage) -> Vec<String> {
+    refusals(&stage.service, &stage.call(), SessionId::random().unwrap(), Some(target())).await
+}
+
 async fn one(house: House) {
-    let stage = house.open().await;
+    let stage = open(&house).await;
     let session = stage.start("sleep 1000").await;
-    let (mine, theirs) = (stage.call(), Call::new(Owner::management("somebody else")));
-    let unknown = refusals(&stage.service, &mine, SessionId::random().unwrap(), Some(target())).await;
+    let unknown = of_nobody(&stage).await;
     assert!(unknown.iter().all(|said| *said == unknown[0] && said.starts_with("not_found: ")), "{unknown:?}");
-    assert_eq!(refusals(&stage.service, &theirs, session, Some(target())).await, unknown, "foreign");
-    assert_eq!(refusals(&stage.service, &mine, session, other()).await, unknown, "misnamed");
+    assert_eq!(refusals(&stage.service, &stage.call(), session, other()).await, unknown, "misnamed");
     for id in ["", "nonsense", "../../etc/passwd"] {
         let result = stage.tool("session_read", json!({ "session_id": id, "client_token": "local" })).await;
         let said = format!("{}: {}", result.kind().unwrap_or_default(), result.text);
@@ -92,10 +103,19 @@ async fn one(house: House) {
     }
 }
 
+async fn foreign(house: House) {
+    let stage = house.open().await;
+    let session = stage.start("sleep 1000").await;
+    let unknown = of_nobody(&stage).await;
+    for theirs in [stage.stranger(), Call::new(Owner::scoped(STRANGER, target()))] {
+        assert_eq!(refusals(&stage.service, &theirs, session, Some(target())).await, unknown, "{:?}", theirs.owner);
+    }
+}
+
 async fn apart(house: House) {
     let stage = house.open().await;
     let session = stage.start("sleep 1000").await;
-    let theirs = Call::new(Owner::management("somebody else"));
+    let theirs = stage.stranger();
     let page = stage.service.list_sessions(&theirs, ListSessions::default()).await.unwrap();
     assert_eq!(page.sessions, []);
     refusals(&stage.service, &theirs, session, Some(target())).await;
