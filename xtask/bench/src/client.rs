@@ -18,12 +18,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts a server with nothing but a path and these variables, and greets it.
+    /// Starts a server with these arguments, with nothing but a path and these variables, and greets it.
     ///
     /// # Errors
     /// The server does not start or does not answer.
-    pub(crate) fn start(program: &Path, env: &[(&str, &str)]) -> Result<Self> {
+    pub(crate) fn start(program: &Path, args: &[&str], env: &[(&str, &str)]) -> Result<Self> {
         let mut server = Command::new(program)
+            .args(args)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             // A folder without a configuration.

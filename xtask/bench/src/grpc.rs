@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 use sessiond_grpc::proto::session_service_client::SessionServiceClient;
 use sessiond_grpc::proto::{
     FollowSessionRequest, FollowSessionResponse, Invocation, ReadSessionRequest, SessionRef, StartSessionRequest,
-    StopSessionRequest, Until, Wait, follow_session_response,
+    StopSessionRequest, Until, Wait, WriteSessionRequest, follow_session_response,
 };
 use tokio::runtime::Runtime;
 use tonic::Streaming;
@@ -70,6 +70,11 @@ impl Grpc {
         Ok(Self { server, folder, runtime, stub })
     }
 
+    /// Where it listens, as a bridge takes it.
+    pub(crate) fn address(&self) -> String {
+        format!("unix:{}", self.folder.join("s").display())
+    }
+
     /// Runs something against the server.
     pub(crate) fn run<T, F: Future<Output = Result<T>>>(&self, work: impl FnOnce(Stub) -> F) -> Result<T> {
         self.runtime.block_on(work(self.stub.clone()))
@@ -126,6 +131,16 @@ pub(crate) async fn session(mut stub: Stub, command: &str, pattern: Option<&str>
 /// The server refuses.
 pub(crate) async fn stop(mut stub: Stub, id: &str) -> Result<()> {
     stub.stop_session(StopSessionRequest { session: named(id), wait: None }).await?;
+    Ok(())
+}
+
+/// Types a line, which the terminal shows at once.
+///
+/// # Errors
+/// The server refuses.
+pub(crate) async fn type_line(mut stub: Stub, id: &str) -> Result<()> {
+    let input = b"go\r".as_slice().into();
+    stub.write_session(WriteSessionRequest { session: named(id), input, wait: None }).await?;
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! The bench of sessiond: the same work done by sessiond and by raw system calls, as ratios within one run.
 //!
 //! - `rows`: what is compared, one file for each group of rows
-//! - `raw`: the baselines; `bin/empty.rs`, `bin/grpc_empty.rs`: the empty servers; `bin/stamp.rs`: a program that says when it ended
+//! - `raw`: the baselines; `bin/*empty.rs`: the empty servers; `bin/stamp.rs`: a program that says when it ended
 //! - `ssh`: an OpenSSH server, with sessiond and the OpenSSH client as two ways to it
-//! - `client`: a client on pipes that adds as little as it can; `grpc`: one of gRPC; `inside`: sessiond within this process
+//! - `client`: a client on pipes that adds as little as it can; `grpc`, `http`: those of gRPC and of MCP over HTTP; `inside`: sessiond within this process
 //! - `text`: what programs print; `usage`: what a process takes of the machine
 //! - `stats`: interleaved rounds and medians; `report`: the table and the JSON
 //! - `setup`: what every row needs
@@ -11,6 +11,7 @@
 
 mod client;
 mod grpc;
+mod http;
 mod inside;
 mod pin;
 mod raw;

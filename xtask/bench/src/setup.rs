@@ -55,7 +55,15 @@ impl Setup {
     /// # Errors
     /// It does not start or does not answer.
     pub(crate) fn server(&self, env: &[(&str, &str)]) -> Result<Client> {
-        Client::start(&self.server, env)
+        Client::start(&self.server, &[], env)
+    }
+
+    /// Starts sessiond as a bridge to what listens there.
+    ///
+    /// # Errors
+    /// As for [`server`](Self::server).
+    pub(crate) fn bridge(&self, address: &str) -> Result<Client> {
+        Client::start(&self.server, &["--connect", address], &[])
     }
 
     /// Starts the empty server.
@@ -63,7 +71,7 @@ impl Setup {
     /// # Errors
     /// It does not start or does not answer.
     pub(crate) fn empty(&self) -> Result<Client> {
-        Client::start(&self.empty, &[])
+        Client::start(&self.empty, &[], &[])
     }
 }
 

@@ -23,6 +23,20 @@ const CALLS: usize = 2_000;
 fn measure(setup: &Setup) -> Result<Measured> {
     let _pinned = Pinned::here()?;
     let mut server = setup.server(&[("SHELL", "/bin/sh")])?;
+    let arguments = something_to_read(&mut server)?;
+    let mut empty = setup.empty()?;
+    let pairs = Pairs::take(
+        setup.rounds(ROUNDS),
+        || read(&mut server, &arguments),
+        || microseconds(&mut empty, "hello", "{}", r#""text":"hi""#),
+    )?;
+    server.close()?;
+    empty.close()?;
+    Ok(pairs.compare()?.into())
+}
+
+/// Starts a session that has printed something, and returns the arguments of a read of it.
+pub(super) fn something_to_read(server: &mut Client) -> Result<String> {
     let start = json!({
         "command": "echo ready; exec cat", "client_token": "local", "wait_ms": 20_000, "until": {"pattern": "ready\r\n"},
     });
@@ -31,17 +45,12 @@ fn measure(setup: &Setup) -> Result<Measured> {
     let arguments = json!({"session_id": id, "client_token": "local"});
     let read = server.result("session_read", &arguments)?;
     ensure!(read.get("output") == Some(&json!("ready\r\n")), "session_read gave {read}");
-    let arguments = arguments.to_string();
+    Ok(arguments.to_string())
+}
 
-    let mut empty = setup.empty()?;
-    let pairs = Pairs::take(
-        setup.rounds(ROUNDS),
-        || microseconds(&mut server, "session_read", &arguments, r#""next_cursor":7"#),
-        || microseconds(&mut empty, "hello", "{}", r#""text":"hi""#),
-    )?;
-    server.close()?;
-    empty.close()?;
-    Ok(pairs.compare()?.into())
+/// Microseconds for such a read.
+pub(super) fn read(server: &mut Client, arguments: &str) -> Result<f64> {
+    microseconds(server, "session_read", arguments, r#""next_cursor":7"#)
 }
 
 /// The median of many calls, each of whose answers must hold `mark`.

@@ -7,7 +7,7 @@ use futures_util::future::{join_all, try_join_all};
 use sessiond_grpc::proto::ReadSessionResponse;
 
 use super::{Bound, Check, Goal, Measured, Row};
-use crate::grpc::{Grpc, Stub, drain, follow, read, session, stop};
+use crate::grpc::{Grpc, Stub, drain, follow, read, session, stop, type_line};
 use crate::pin::Pinned;
 use crate::setup::Setup;
 use crate::stats::{Pairs, median};
@@ -59,7 +59,7 @@ const ANSWERED: f64 = 50.0;
 const WAITS_FOR_INPUT: &str = "echo ready; read -r line; echo $line";
 const READY: u64 = 7;
 
-fn pair(setup: &Setup, kept: usize) -> Result<(Grpc, Grpc)> {
+pub(super) fn pair(setup: &Setup, kept: usize) -> Result<(Grpc, Grpc)> {
     let ours = Grpc::sessiond(&setup.beside("sessiond-grpc")?, kept)?;
     Ok((ours, Grpc::empty(&setup.beside("sessiond-bench-grpc-empty")?)?))
 }
@@ -68,7 +68,7 @@ fn measure_read(setup: &Setup) -> Result<Measured> {
     let _pinned = Pinned::here()?;
     let (ours, empty) = pair(setup, 1 << 20)?;
     let id = ours.run(|stub| async { session(stub, "echo ready; exec cat", Some("ready\r\n")).await })?;
-    let pairs = Pairs::take(setup.rounds(ROUNDS), || microseconds(&ours, &id), || microseconds(&empty, "now"))?;
+    let pairs = Pairs::take(setup.rounds(ROUNDS), || microseconds(&ours, &id), || empty_call(&empty))?;
     Ok(pairs.compare()?.into())
 }
 
@@ -83,6 +83,11 @@ fn microseconds(server: &Grpc, id: &str) -> Result<f64> {
         }
         median(&times).context("nothing was measured")
     })
+}
+
+/// Microseconds for a call of the empty server.
+pub(super) fn empty_call(empty: &Grpc) -> Result<f64> {
+    microseconds(empty, "now")
 }
 
 fn next(answer: &ReadSessionResponse) -> Option<u64> {
@@ -148,23 +153,26 @@ fn followers<F: Future<Output = Result<()>>>(
 }
 
 fn measure_waits(setup: &Setup) -> Result<Measured> {
-    let (mut ours, mut raw, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut raw, mut last, mut burst) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..setup.rounds(FRESH) {
         let (server, empty) = pair(setup, 1 << 20)?;
         let id = server.run(|stub| async { session(stub, WAITS_FOR_INPUT, Some("ready\r\n")).await })?;
-        let (memory, answered) = waits(&server, (&id, READY), &id, |stub| async { stop(stub, &id).await })?;
+        let (memory, answered) = waits(&server, (&id, READY), &id, |stub| async { type_line(stub, &id).await })?;
         ours.push(memory);
         last.push(answered);
-        raw.push(waits(&empty, ("wait", 0), "now", |stub| async { go(stub).await })?.0);
+        let (memory, answered) = waits(&empty, ("wait", 0), "now", |stub| async { go(stub).await })?;
+        raw.push(memory);
+        burst.push(answered);
     }
     let mut measured = Measured::from(Pairs::of(ours, raw).compare()?);
-    let last = median(&last).context("nothing was measured")?;
-    measured.also.push(Check::at_most(ANSWERED, "milliseconds until the last is answered", last));
+    let middle = |figures: &[f64]| median(figures).context("nothing was measured");
+    measured.also.push(Check::at_most(ANSWERED, "milliseconds until the last is answered", middle(&last)?));
+    measured.notes.push(format!("the last empty call: {:.2} ms", middle(&burst)?));
     Ok(measured)
 }
 
-/// KiB for each of many calls that wait, and the milliseconds from what `end` does to the last answer. A read of `now`
-/// from its beginning on waits for nothing.
+/// KiB for each of many calls that wait, and the milliseconds from just before what `end` does to the last answer. A
+/// read of `now` from its beginning on waits for nothing.
 fn waits<F: Future<Output = Result<()>>>(
     server: &Grpc,
     (id, cursor): (&str, u64),

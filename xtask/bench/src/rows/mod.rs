@@ -1,11 +1,15 @@
 //! What is compared. One file for each group of rows; a new row is a line in [`ROWS`].
 
+mod agents;
 mod boot;
+mod bridge;
 mod call;
 mod done;
 mod echo;
 mod flood;
 mod grpc;
+mod http;
+mod http_load;
 mod idle;
 mod many;
 mod memory;
@@ -39,15 +43,22 @@ pub(crate) const ROWS: &[Row] = &[
     stops::ROW,
     many::ROW,
     grpc::READ,
+    bridge::ROW,
     grpc::FOLLOW,
     grpc::FOLLOWERS,
     grpc::WAITS,
+    http::READ,
+    http::WAITS,
+    http_load::FLOOD,
+    http_load::LOAD,
     ssh::OUTPUT,
     ssh::COMMAND,
     ssh::CONNECT,
     ssh::MANY,
     ssh_echo::ROW,
     ssh_idle::ROW,
+    agents::DESCRIBE,
+    agents::IDLE,
 ];
 
 /// One comparison.
