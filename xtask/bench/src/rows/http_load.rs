@@ -90,7 +90,11 @@ fn measure_flood(setup: &Setup) -> Result<Measured> {
         slowest(&times?, &mut flooded_medians)
     };
     let quiet = || {
-        let times = server.run(beside(&server, &reads, async { anyhow::Ok(sleep(QUIET).await) }));
+        let quiet = async {
+            sleep(QUIET).await;
+            anyhow::Ok(())
+        };
+        let times = server.run(beside(&server, &reads, quiet));
         slowest(&times?, &mut quiet_medians)
     };
     let pairs = Pairs::take(setup.rounds(ROUNDS), flooded, quiet)?;
