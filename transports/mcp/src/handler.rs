@@ -197,8 +197,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // rmcp holds the state of a request several times, and moves it: a pointer is little to hold and to move.
-        Box::pin(self.answer(request, context)).await.map(|answer| result(answer).into())
+        self.answer(request, context).await.map(|answer| result(answer).into())
     }
 
     /// Requests that rmcp knows no type for; a call of a tool is one of them when its parameters are malformed.
