@@ -53,14 +53,24 @@ impl Bodies {
 /// for as long as anybody reads it.
 pub(crate) struct Held<B> {
     body: B,
-    ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    identity: Identity,
+    /// The wait for the identity's end; none for a body that is there in full, as most are.
+    ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     _permit: Permit,
     sent: Counter,
 }
 
 impl<B> Held<B> {
     pub(crate) fn new(body: B, identity: Identity, permit: Permit, sent: Counter) -> Self {
-        Self { body, ended: Box::pin(async move { identity.ended().await }), _permit: permit, sent }
+        Self { body, identity, ended: None, _permit: permit, sent }
+    }
+
+    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let wait = || {
+            let identity = self.identity.clone();
+            Box::pin(async move { identity.ended().await }) as _
+        };
+        self.ended.get_or_insert_with(wait).as_mut().poll(cx)
     }
 }
 
@@ -70,7 +80,7 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Held<B> {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
-        if frame.is_pending() && self.ended.as_mut().poll(cx).is_ready() {
+        if frame.is_pending() && self.poll_ended(cx).is_ready() {
             return Poll::Ready(None);
         }
         if let Poll::Ready(Some(Ok(frame))) = &frame {

@@ -108,7 +108,7 @@ impl Endpoint {
         let request = Request::from_parts(parts, Full::new(body));
         let response = tokio::select! {
             response = (self.answer)(request, manager.clone()) => response,
-            () = identity.ended() => return Err(Box::new(answers::error(StatusCode::UNAUTHORIZED, Denied::Unknown.message()))),
+            () = identity.ended(), if identity.can_end() => return Err(Box::new(answers::error(StatusCode::UNAUTHORIZED, Denied::Unknown.message()))),
         };
         let response = match manager.finish() {
             Some(Outcome::Refused(refusal)) => return Ok(answers::refused(&refusal)),

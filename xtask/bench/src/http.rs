@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
 use crate::setup::Setup;
-use crate::usage::{Usage, forget_peak};
+use crate::usage::Usage;
 
 const MODERN: HeaderValue = HeaderValue::from_static("2026-07-28");
 const LEGACY: HeaderValue = HeaderValue::from_static("2025-11-25");
@@ -101,14 +101,6 @@ impl Http {
     /// It is gone.
     pub(crate) fn usage(&self) -> Result<Usage> {
         Usage::of(self.server.id())
-    }
-
-    /// Sets the server's peak of memory back to what it takes now.
-    ///
-    /// # Errors
-    /// It is gone.
-    pub(crate) fn forget_peak(&self) -> Result<()> {
-        forget_peak(self.server.id())
     }
 }
 
