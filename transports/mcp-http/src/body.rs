@@ -4,10 +4,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::BoxError;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use prometheus_client::metrics::counter::Counter;
@@ -60,11 +61,17 @@ pub(crate) struct Held<B> {
     sent: Counter,
 }
 
-impl<B> Held<B> {
-    pub(crate) fn new(body: B, identity: Identity, permit: Permit, sent: Counter) -> Self {
-        Self { body, identity, ended: None, _permit: permit, sent }
+impl<B> Held<B>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    /// The same answer, with its body held.
+    pub(crate) fn of(answer: Response<B>, identity: Identity, permit: Permit, sent: Counter) -> Response<Body> {
+        answer.map(|body| Body::new(Self { body, identity, ended: None, _permit: permit, sent }))
     }
+}
 
+impl<B> Held<B> {
     fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let wait = || {
             let identity = self.identity.clone();

@@ -7,6 +7,7 @@
 //! 5. rmcp answers it, with the identity in the request's extensions, where the handler finds the owner, and with the
 //!    MCP sessions of that identity (`session`).
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +19,12 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
+use http_body_util::combinators::BoxBody;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sessiond_bootstrap::identity::{Denied, Identity};
 use tokio_util::sync::CancellationToken;
+use tower_service::Service;
 
 use crate::allowed::Unexpected;
 use crate::body::{Bodies, Held};
@@ -49,7 +52,11 @@ pub(crate) struct Endpoint {
 }
 
 /// rmcp, with the type of the handler forgotten.
-type Answer = dyn Fn(Request<Full<Bytes>>, Arc<Manager>) -> BoxFuture<'static, Response<Body>> + Send + Sync;
+type Answer =
+    dyn Fn(Request<Full<Bytes>>, Arc<Manager>) -> BoxFuture<'static, Result<Response<Sent>, Infallible>> + Send + Sync;
+
+/// The body of an answer of rmcp's.
+type Sent = BoxBody<Bytes, Infallible>;
 
 /// Answers requests by this handler until the token fires, which ends every stream.
 pub(crate) fn answer_with<H: ServerHandler + Clone + Sync>(handler: H, closing: CancellationToken) -> Box<Answer> {
@@ -66,8 +73,8 @@ pub(crate) fn answer_with<H: ServerHandler + Clone + Sync>(handler: H, closing: 
     config.sse_retry = None;
     Box::new(move |request, manager| {
         let handler = handler.clone();
-        let service = StreamableHttpService::new(move || io::Result::Ok(handler.clone()), manager, config.clone());
-        Box::pin(async move { service.handle(request).await.map(Body::new) })
+        let mut service = StreamableHttpService::new(move || io::Result::Ok(handler.clone()), manager, config.clone());
+        service.call(request)
     })
 }
 
@@ -110,14 +117,15 @@ impl Endpoint {
             response = (self.answer)(request, manager.clone()) => response,
             () = identity.ended(), if identity.can_end() => return Err(Box::new(answers::error(StatusCode::UNAUTHORIZED, Denied::Unknown.message()))),
         };
-        let response = match manager.finish() {
-            Some(Outcome::Refused(refusal)) => return Ok(answers::refused(&refusal)),
+        let Ok(response) = response;
+        let sent = self.metrics.sent();
+        match manager.finish() {
+            Some(Outcome::Refused(refusal)) => Ok(answers::refused(&refusal)),
             // It is done, and there is nothing to say: what the official servers and clients mean by that.
-            None if is_delete && response.status() == StatusCode::ACCEPTED => return Ok(answers::nothing()),
-            Some(Outcome::Answered(message)) => answers::message(&message),
-            None => response,
-        };
-        Ok(response.map(|body| Body::new(Held::new(body, identity, permit, self.metrics.sent()))))
+            None if is_delete && response.status() == StatusCode::ACCEPTED => Ok(answers::nothing()),
+            Some(Outcome::Answered(message)) => Ok(Held::of(answers::message(&message), identity, permit, sent)),
+            None => Ok(Held::of(response, identity, permit, sent)),
+        }
     }
 
     /// Where it says who lets in (RFC 9728, section 3.1).

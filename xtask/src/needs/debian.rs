@@ -28,6 +28,7 @@ const WITHOUT_SERVICES: &str = "xtask/src/needs/without-services.sh";
 
 /// Everything the tests use that a minimal Debian may lack.
 const NEEDS: &[Need] = &[
+    Need { probe: Probe::Program("make"), package: "make", why: "builds the allocator of the HTTP server" },
     Need { probe: Probe::Program("bash"), package: "bash", why: "job control in a session" },
     Need { probe: Probe::Program("stty"), package: "coreutils", why: "asks a session for its size" },
     Need { probe: Probe::Program("setsid"), package: "util-linux", why: "children that leave their session" },

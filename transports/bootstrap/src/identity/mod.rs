@@ -26,7 +26,7 @@ mod token;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use sessiond_core::{Owner, Tasks};
@@ -85,7 +85,9 @@ impl Identity {
     /// Everybody, where `--no-password` lets everybody in.
     pub fn no_password() -> Self {
         // No key has a name with a colon in it, so no key shares these sessions.
-        Self::proven(Owner::management("anyone:loopback"), Kind::NoPassword)
+        static ANYBODY: LazyLock<Identity> =
+            LazyLock::new(|| Identity::proven(Owner::management("anyone:loopback"), Kind::NoPassword));
+        ANYBODY.clone()
     }
 
     /// An owner who has been proven in another way, for as long as the server runs.

@@ -18,6 +18,10 @@ use sessiond_bootstrap::{Bootstrap, Environment};
 
 use crate::cli::{Cli, Command};
 
+/// A call allocates and frees some hundred times in the libraries of its protocol, on whichever thread is free.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let ended = sessiond_bootstrap::prepare_process().context("preparing the process").and_then(|()| run(Cli::parse()));
     ended.unwrap_or_else(|error| {
