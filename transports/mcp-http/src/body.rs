@@ -86,6 +86,11 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Held<B> {
     type Error = B::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        // A stream may always have a next event for whoever reads slowly: that it is over goes first. A body that is there
+        // in full goes out as it is, because its length has been said.
+        if self.ended.is_some() && self.poll_ended(cx).is_ready() {
+            return Poll::Ready(None);
+        }
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if frame.is_pending() && self.poll_ended(cx).is_ready() {
             return Poll::Ready(None);
@@ -102,5 +107,51 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Held<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use futures_util::{StreamExt, poll};
+    use http_body_util::StreamBody;
+    use sessiond_bootstrap::identity::NewKey;
+    use sessiond_bootstrap::{Args, Bootstrap, Environment};
+    use sessiond_core::Tasks;
+    use tokio::sync::{Semaphore, mpsc};
+
+    use super::*;
+
+    fn event(text: &'static str) -> Frame<Bytes> {
+        Frame::data(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_always_has_a_next_event_ends_with_its_identity_all_the_same() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, key) = (place.path().join("keys.toml"), NewKey::random().unwrap());
+        std::fs::write(&file, format!("[keys.alice]\nsha256 = '{}'\nrole = 'full'\n", key.digest())).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let environment = Environment::of([("HOME", place.path()), ("SESSIOND_NETWORK__KEYS_FILE", &file)]);
+        let bootstrap = Bootstrap::load(&Args::default(), environment).unwrap();
+        let network = bootstrap.network(&[], &Tasks::new()).unwrap();
+        let alice = network.identities.bearer([127, 0, 0, 1].into(), key.expose()).await.unwrap();
+
+        let (events, queue) = mpsc::unbounded_channel();
+        let queue = futures_util::stream::unfold(queue, async |mut queue: mpsc::UnboundedReceiver<_>| {
+            queue.recv().await.map(|event| (Ok::<_, std::convert::Infallible>(event), queue))
+        });
+        let permit = Arc::new(Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap());
+        let answer = Response::new(StreamBody::new(queue.boxed()));
+        let mut body = Held::of(answer, alice, permit, Counter::default()).into_body();
+        assert!(poll!(body.frame()).is_pending());
+        events.send(event("one")).unwrap();
+        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "one");
+        events.send(event("secret")).unwrap();
+        std::fs::write(&file, "").unwrap();
+        network.reload();
+        assert!(body.frame().await.is_none());
     }
 }

@@ -145,7 +145,7 @@ impl SessionManager for Manager {
     async fn close_session(&self, id: &SessionId) -> Result<(), Refusal> {
         // Who does not find it any more because the key that opened it is gone may still put it away.
         let _ = self.session(id);
-        self.sessions.close(self.identity.owner.name(), id);
+        self.sessions.close(&self.identity.owner, id);
         Ok(())
     }
 

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use rmcp::model::ServerJsonRpcMessage;
 use sessiond_bootstrap::identity::Identity;
+use sessiond_core::Owner;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -35,7 +36,8 @@ const INBOX: usize = 16;
 /// One MCP session.
 struct Session {
     id: Arc<str>,
-    /// Who has opened it. It ends when that is taken back; other credentials of the same owner may use it.
+    /// Who has opened it. It ends when that is taken back; other credentials of the same owner may use it, when they let
+    /// one reach and do the same.
     opener: Identity,
     inbox: mpsc::Sender<Incoming>,
     routes: Mutex<Routes>,
@@ -65,7 +67,13 @@ impl Session {
     /// Whether it is the one that this identity means by its id: no other owner finds it, and nobody does any more once the
     /// identity that has opened it is taken back, whoever may have its name by then.
     fn is_for(&self, identity: &Identity) -> bool {
-        self.opener.owner.name() == identity.owner.name() && !self.opener.is_revoked()
+        self.is_of(&identity.owner) && !self.opener.is_revoked()
+    }
+
+    /// Whether it was opened by this owner, who could reach and do then what this one can. A key with another role is
+    /// somebody else here, though it has the same name: what answers are kept was said to whoever may hear it.
+    fn is_of(&self, owner: &Owner) -> bool {
+        self.opener.owner == *owner
     }
 
     /// Says that somebody is there, for as long as the result lives; `None` when the session has ended.
@@ -153,7 +161,6 @@ mod tests {
     use rmcp::transport::Transport;
     use serde_json::json;
     use sessiond_bootstrap::identity::Kind;
-    use sessiond_core::Owner;
     use tokio::time::sleep;
 
     use super::routes::Held;

@@ -1,11 +1,12 @@
-//! All MCP sessions. Each belongs to one identity, and an identity has so many of them at most.
+//! All MCP sessions. Each belongs to one identity, and an identity has so many of them at most: an owner with what it
+//! may reach and do, so that keys of one owner with different roles have nothing of each other's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sessiond_bootstrap::identity::Identity;
-use sessiond_core::{Error, Result, SessionId};
+use sessiond_core::{Error, Owner, Result, SessionId};
 
 use super::Session;
 use super::link::Link;
@@ -30,7 +31,7 @@ pub(crate) struct Sessions {
 #[derive(Default)]
 struct Table {
     by_id: HashMap<Arc<str>, Arc<Session>>,
-    by_owner: HashMap<Arc<str>, Vec<Arc<Session>>>,
+    by_owner: HashMap<Owner, Vec<Arc<Session>>>,
 }
 
 impl Sessions {
@@ -48,7 +49,7 @@ impl Sessions {
     /// # Errors
     /// `limit_exceeded` when it has as many as it may have, with somebody in each; `internal` without randomness.
     pub(super) fn open(&self, opener: &Identity) -> Result<(Arc<Session>, Link)> {
-        let owner = opener.owner.name();
+        let owner = &opener.owner;
         let id: Arc<str> = SessionId::random()?.to_string().into();
         let mut table = self.table();
         let own = table.by_owner.get(owner).map_or(&[][..], Vec::as_slice);
@@ -75,9 +76,9 @@ impl Sessions {
     }
 
     /// Ends the session of this id, when it is this owner's.
-    pub(super) fn close(&self, owner: &str, id: &str) {
+    pub(super) fn close(&self, owner: &Owner, id: &str) {
         let mut table = self.table();
-        let is_own = table.by_id.get(id).is_some_and(|session| **session.opener.owner.name() == *owner);
+        let is_own = table.by_id.get(id).is_some_and(|session| session.is_of(owner));
         let removed = if is_own { table.remove(id) } else { None };
         drop(table);
         if let Some(session) = removed {
@@ -94,10 +95,10 @@ impl Sessions {
 impl Table {
     fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
         let session = self.by_id.remove(id)?;
-        if let Some(own) = self.by_owner.get_mut(session.opener.owner.name()) {
+        if let Some(own) = self.by_owner.get_mut(&session.opener.owner) {
             own.retain(|other| !Arc::ptr_eq(other, &session));
             if own.is_empty() {
-                self.by_owner.remove(session.opener.owner.name());
+                self.by_owner.remove(&session.opener.owner);
             }
         }
         Some(session)

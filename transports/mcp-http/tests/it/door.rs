@@ -141,6 +141,30 @@ async fn a_key_that_is_taken_back_ends_what_it_has_open() {
 }
 
 #[tokio::test]
+async fn a_key_that_expires_ends_what_it_has_open() {
+    let rig = Rig::new().await;
+    // Long enough to open everything, even where the machine has much else to do.
+    let role = format!("role = 'full'\n{}", crate::rig::expires_in(5)).leak();
+    let guest = rig.alice.another("guest", role);
+    rig.keep(&[&rig.bob, &guest]);
+    let session = guest.open().await;
+    let mut stream = guest.bare("GET", &session, None).await;
+    assert_eq!(stream.head().await.unwrap().status, 200);
+    let running = guest.start("cat").await;
+    let wait = json!({ "session_id": running, "client_token": "fake", "wait_ms": 20_000 });
+    let mut legacy = guest.begin(Some(&session), &crate::rig::call(7, "session_read", wait.clone())).await;
+    assert_eq!(legacy.head().await.unwrap().status, 200);
+    let mut modern = guest.begin_modern("tools/call", json!({ "name": "session_read", "arguments": wait })).await;
+    let bob = rig.bob.open().await;
+
+    let (streamed, waited, asked) = tokio::join!(stream.message(), legacy.message(), modern.reply());
+    assert_eq!((streamed, waited, asked.status), (None, None, 401));
+    let reply = guest.post(Some(&session), &crate::rig::call(8, "list_clients", json!({}))).await;
+    assert_eq!(reply.status, 401);
+    rig.bob.call(&bob, "list_clients", json!({})).await;
+}
+
+#[tokio::test]
 async fn what_runs_in_a_session_ends_with_the_key_that_has_called_it_though_nobody_reads_it() {
     let rig = Rig::new().await;
     let session = rig.alice.open().await;

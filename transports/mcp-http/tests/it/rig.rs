@@ -103,7 +103,7 @@ impl Rig {
         Self { address, network, alice, bob, device, reader, ending, tasks, place }
     }
 
-    /// Takes every key back but these.
+    /// Takes every key back but these, and lets in whoever is new among them.
     pub(crate) fn keep(&self, callers: &[&Caller]) {
         let callers: Vec<_> = callers.iter().map(|caller| (*caller).clone()).collect();
         write_keys(&self.place.path().join("keys.toml"), &callers);
@@ -112,7 +112,7 @@ impl Rig {
 
     /// Gives somebody a key in place of theirs, of the same name.
     pub(crate) fn renew(&self, caller: &Caller) -> Caller {
-        let renewed = Caller { key: Arc::new(NewKey::random().unwrap()), ..caller.clone() };
+        let renewed = caller.with_new_key();
         self.keep(&[&renewed]);
         renewed
     }
@@ -131,6 +131,14 @@ impl Rig {
     }
 }
 
+/// The line of an entry that holds for this many seconds more.
+pub(crate) fn expires_in(seconds: u64) -> String {
+    let date = format!("--date={seconds} seconds");
+    let written = std::process::Command::new("date").args(["-u", &date, "+%Y-%m-%dT%H:%M:%S.%NZ"]).output().unwrap();
+    assert!(written.status.success(), "{written:?}");
+    format!("expires = {}", String::from_utf8(written.stdout).unwrap().trim_end())
+}
+
 fn write_keys(file: &std::path::Path, callers: &[Caller]) {
     let mut text = String::new();
     for Caller { name, role, key, .. } in callers {
@@ -142,6 +150,20 @@ fn write_keys(file: &std::path::Path, callers: &[Caller]) {
 }
 
 impl Caller {
+    /// Somebody with a key of their own, for [`Rig::keep`] to let in.
+    pub(crate) fn another(&self, name: &'static str, role: &'static str) -> Self {
+        Self { name, role, ..self.with_new_key() }
+    }
+
+    /// The same key, with which one may do something else.
+    pub(crate) fn but(&self, role: &'static str) -> Self {
+        Self { role, ..self.clone() }
+    }
+
+    fn with_new_key(&self) -> Self {
+        Self { key: Arc::new(NewKey::random().unwrap()), ..self.clone() }
+    }
+
     /// The value of the header that says who asks.
     pub(crate) fn bearer(&self) -> String {
         format!("Bearer {}", self.key.expose())

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sessiond_mcp_http::Settings;
 
-use crate::rig::{Rig, call, initialize, settings};
+use crate::rig::{Caller, Rig, call, initialize, settings};
 use crate::wire::Wire;
 
 #[tokio::test]
@@ -28,6 +28,90 @@ async fn another_identity_finds_no_such_session() {
         }
     }
     assert_eq!(rig.alice.call(&session, "list_clients", json!({})).await["isError"], false);
+}
+
+/// Every way into an MCP session.
+async fn is_hidden_from(caller: &Caller, session: &str, event: &str) {
+    let post = caller.post(Some(session), &call(2, "list_clients", json!({}))).await;
+    let mut stream = caller.bare("GET", session, None).await;
+    let mut resumed = caller.bare("GET", session, Some(("last-event-id", event))).await;
+    for status in [post.status, stream.head().await.unwrap().status, resumed.head().await.unwrap().status] {
+        assert_eq!(status, 404);
+    }
+    assert_eq!(caller.bare("DELETE", session, None).await.reply().await.status, 404);
+}
+
+#[tokio::test]
+async fn a_key_of_the_same_owner_that_may_do_something_else_finds_no_such_session() {
+    let rig = Rig::new().await;
+    let one_target = rig.alice.another("one-target", "owner = 'alice'\ntarget = 'fake'");
+    let targets = rig.alice.another("targets", "owner = 'alice'\ntargets = ['fake']");
+    let reader = rig.alice.another("auditor", "owner = 'alice'\nrole = 'read-only'");
+    let tools = rig.alice.another("tools", "owner = 'alice'\ntools = ['list_clients', 'session_read']");
+    let twin = rig.alice.another("twin", "owner = 'alice'\nrole = 'full'");
+    rig.keep(&[&rig.alice, &one_target, &targets, &reader, &tools, &twin]);
+
+    let session = rig.alice.open().await;
+    let elsewhere = json!({ "command": "cat", "client_token": "other" });
+    let running = rig.alice.run("session_start", elsewhere).await["structuredContent"]["session_id"].clone();
+    let wait = json!({ "session_id": running, "client_token": "other", "wait_ms": 20_000 });
+    let mut waiting = rig.alice.begin(Some(&session), &call(3, "session_read", wait)).await;
+    waiting.head().await.unwrap();
+    let priming = waiting.chunk().await.unwrap();
+    let event = priming.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    for caller in [&one_target, &targets, &reader, &tools] {
+        is_hidden_from(caller, &session, &event).await;
+        // And the other way round: more than the session was opened with is none of its business either.
+        let own = caller.open().await;
+        is_hidden_from(&rig.alice, &own, "0-0").await;
+        caller.call(&own, "list_clients", json!({})).await;
+    }
+
+    // Whoever may do the same comes back for what the other key has asked, which nobody has cut off meanwhile.
+    let mut resumed = twin.bare("GET", &session, Some(("last-event-id", &event))).await;
+    assert_eq!(resumed.head().await.unwrap().status, 200);
+    let write = json!({ "session_id": running, "client_token": "other", "input": "secret\n" });
+    rig.alice.run("session_write", write).await;
+    let answer = resumed.message().await.unwrap();
+    assert!(answer["result"]["structuredContent"]["output"].as_str().unwrap().starts_with("secret"), "{answer}");
+    assert_eq!(twin.bare("DELETE", &session, None).await.reply().await.status, 204);
+}
+
+#[tokio::test]
+async fn a_key_that_may_do_less_from_now_on_leaves_the_sessions_that_it_shared() {
+    let rig = Rig::new().await;
+    let twin = rig.alice.another("twin", "owner = 'alice'\nrole = 'full'");
+    rig.keep(&[&rig.alice, &twin]);
+    let (hers, its) = (rig.alice.open().await, twin.open().await);
+    let mut shared = twin.bare("GET", &hers, None).await;
+    assert_eq!(shared.head().await.unwrap().status, 200);
+    let mut own = twin.bare("GET", &its, None).await;
+    assert_eq!(own.head().await.unwrap().status, 200);
+
+    let narrowed = twin.but("owner = 'alice'\ntarget = 'fake'");
+    rig.keep(&[&rig.alice, &narrowed]);
+    assert_eq!(shared.message().await, None);
+    assert_eq!(own.message().await, None);
+    for session in [&hers, &its] {
+        is_hidden_from(&narrowed, session, "0-0").await;
+    }
+    // Nor has anybody else what it had opened.
+    is_hidden_from(&rig.alice, &its, "0-0").await;
+    rig.alice.call(&hers, "list_clients", json!({})).await;
+    let fresh = narrowed.open().await;
+    narrowed.call(&fresh, "list_clients", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_key_with_a_role_of_its_own_ends_no_session_of_another_by_opening_many() {
+    let rig = Rig::with(Settings { sessions: 2, ..settings() }, "").await;
+    let reader = rig.alice.another("auditor", "owner = 'alice'\nrole = 'read-only'");
+    rig.keep(&[&rig.alice, &reader]);
+    let session = rig.alice.open().await;
+    for _ in 0..3 {
+        reader.open().await;
+    }
+    rig.alice.call(&session, "list_clients", json!({})).await;
 }
 
 #[tokio::test]
