@@ -37,7 +37,9 @@ impl Registry {
 
     /// Forgets those of the caller's commands that have ended.
     pub(super) fn clear(&self, cx: &Call) -> Result<usize> {
-        let has_any = !self.table.commands(&cx.owner).is_empty();
+        // Those of other targets that the owner has are none of this caller's business, not even that they are there.
+        let own = self.table.commands(&cx.owner);
+        let has_any = own.iter().any(|record| cx.owner.reaches(&record.run.target.name));
         if !has_any && self.used_hosts.connected(&cx.owner).is_empty() {
             return Err(Error::failed_precondition(
                 "there is nothing to clear: no host is connected, and no command is kept; ssh_cmd_run starts one",

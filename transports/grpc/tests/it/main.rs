@@ -18,5 +18,6 @@ mod person;
 mod place;
 mod python;
 mod rig;
+mod scope;
 mod socket;
 mod verbs;
