@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sessiond_core::{Cursor, ListSessions, Service, WriteSession};
+use sessiond_core::{Cursor, ListSessions, ReadSession, Service, Wait, WriteSession};
 use sessiond_grpc::Address;
 use sessiond_grpc::client::{GrpcClient, SessionRef, Shown};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,6 +12,10 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
 use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 use crate::network::{Networked, client, targets};
 use crate::place::{Client, Daemon};
@@ -109,6 +113,82 @@ async fn whoever_proves_nothing_may_ask_whether_the_server_lives_and_nothing_tha
     request.metadata_mut().insert("authorization", credential.parse().unwrap());
     let mut watched = health.watch(request).await.unwrap().into_inner();
     assert_eq!(watched.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+    daemon.end(Signal::TERM);
+}
+
+#[tokio::test]
+async fn what_the_server_can_do_is_told_to_whoever_has_a_key() {
+    let place = Networked::new();
+    let reader = place.key("reader", "tools = ['session_list']");
+    let daemon = place.serve();
+    let mut reflection = ServerReflectionClient::new(channel(&daemon).await);
+    let asked = |key: Option<&str>| {
+        let question = MessageRequest::ListServices(String::new());
+        let question = ServerReflectionRequest { host: String::new(), message_request: Some(question) };
+        let mut request = Request::new(futures_util::stream::once(std::future::ready(question)));
+        if let Some(key) = key {
+            request.metadata_mut().insert("authorization", format!("Bearer {key}").parse().unwrap());
+        }
+        request
+    };
+    let wrong = sessiond_bootstrap::identity::NewKey::random().unwrap();
+    for key in [None, Some(wrong.expose())] {
+        let refused = reflection.server_reflection_info(asked(key)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Unauthenticated, "{refused}");
+    }
+    let mut told = reflection.server_reflection_info(asked(Some(reader.expose()))).await.unwrap().into_inner();
+    let told = told.message().await.unwrap().unwrap().message_response.unwrap();
+    let MessageResponse::ListServicesResponse(services) = told else { panic!("{told:?}") };
+    let services: Vec<_> = services.service.into_iter().map(|service| service.name).collect();
+    assert!(services.contains(&"sessiond.v1.SessionService".to_owned()), "{services:?}");
+    daemon.end(Signal::TERM);
+}
+
+/// The line of an entry that holds for this many seconds more.
+fn expires_in(seconds: u64) -> String {
+    let date = format!("--date={seconds} seconds");
+    let written = std::process::Command::new("date").args(["-u", &date, "+%Y-%m-%dT%H:%M:%S.%NZ"]).output().unwrap();
+    assert!(written.status.success(), "{written:?}");
+    format!("expires = {}", String::from_utf8(written.stdout).unwrap().trim_end())
+}
+
+#[tokio::test]
+async fn a_key_that_expires_ends_streams_and_waits_and_no_session() {
+    let place = Networked::new();
+    let alice = place.key("alice", "role = 'full'");
+    // Long enough to open everything, even where the machine has much else to do.
+    let guest = place.key("guest", &format!("role = 'full'\nowner = 'alice'\n{}", expires_in(5)));
+    let daemon = place.serve();
+    let mut health = HealthClient::new(channel(&daemon).await);
+    let mut request = Request::new(about(""));
+    request.metadata_mut().insert("authorization", format!("Bearer {}", guest.expose()).parse().unwrap());
+    let (alice, guest) = (client(&daemon, &alice).await, client(&daemon, &guest).await);
+    let session = alice.start("echo ready; read -r line; echo \"got $line\"").await;
+    alice.printed(&session, "ready").await;
+    let ready = Cursor(7);
+    let mut followed = guest.0.follow_session(&GrpcClient::call(), &session, ready).await.unwrap();
+    let (_input, mut attached) = guest.0.attach(&GrpcClient::call(), &session, ready).await.unwrap();
+    let mut watched = health.watch(request).await.unwrap().into_inner();
+    assert_eq!(watched.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+    let wait = Wait { time: Duration::from_secs(20), ..Wait::default() };
+    let reading = ReadSession { session: session.session, target: session.target.clone(), cursor: ready, wait };
+    let cx = GrpcClient::call();
+
+    let (followed, shown, watched, waited) = tokio::join!(
+        futures_util::StreamExt::next(&mut followed),
+        attached.next(),
+        watched.message(),
+        guest.0.read_session(&cx, reading)
+    );
+    let ended = "this credential has just been taken back or has expired: what it had open has ended";
+    let expected = sessiond_core::Error::permission_denied(ended);
+    assert_eq!(followed.unwrap().unwrap_err(), expected);
+    assert_eq!(shown.unwrap_err(), expected);
+    assert_eq!(watched.unwrap_err().code(), Code::Unauthenticated);
+    assert_eq!(waited.unwrap_err(), expected);
+    assert!(targets(&guest.0).await.is_err());
+    write(&alice, &session, "on\r").await;
+    alice.printed(&session, "got on").await;
     daemon.end(Signal::TERM);
 }
 
