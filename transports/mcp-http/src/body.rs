@@ -55,7 +55,7 @@ impl Bodies {
 pub(crate) struct Held<B> {
     body: B,
     identity: Identity,
-    /// The wait for the identity's end; none for a body that is there in full, as most are.
+    /// The wait for the identity's end; none for a body that is there in full, as most are, and where nothing ends.
     ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     _permit: Permit,
     sent: Counter,
@@ -73,6 +73,9 @@ where
 
 impl<B> Held<B> {
     fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.identity.can_end() {
+            return Poll::Pending;
+        }
         let wait = || {
             let identity = self.identity.clone();
             Box::pin(async move { identity.ended().await }) as _
@@ -86,15 +89,13 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Held<B> {
     type Error = B::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        // A stream may always have a next event for whoever reads slowly: that it is over goes first. A body that is there
-        // in full goes out as it is, because its length has been said.
-        if self.ended.is_some() && self.poll_ended(cx).is_ready() {
+        // A stream may always have a next event for whoever reads slowly, from the first one on: that it is over goes
+        // first. A body that is there in full goes out as it is, because its length has been said.
+        let is_stream = self.body.size_hint().exact().is_none();
+        if is_stream && self.poll_ended(cx).is_ready() {
             return Poll::Ready(None);
         }
         let frame = Pin::new(&mut self.body).poll_frame(cx);
-        if frame.is_pending() && self.poll_ended(cx).is_ready() {
-            return Poll::Ready(None);
-        }
         if let Poll::Ready(Some(Ok(frame))) = &frame {
             self.sent.inc_by(frame.data_ref().map_or(0, |data| data.len() as u64));
         }
@@ -118,6 +119,7 @@ mod tests {
     use futures_util::{StreamExt, poll};
     use http_body_util::StreamBody;
     use sessiond_bootstrap::identity::NewKey;
+    use sessiond_bootstrap::network::Network;
     use sessiond_bootstrap::{Args, Bootstrap, Environment};
     use sessiond_core::Tasks;
     use tokio::sync::{Semaphore, mpsc};
@@ -128,8 +130,8 @@ mod tests {
         Frame::data(Bytes::from_static(text.as_bytes()))
     }
 
-    #[tokio::test]
-    async fn a_stream_that_always_has_a_next_event_ends_with_its_identity_all_the_same() {
+    /// A server that knows Alice, in a place with her keys file.
+    async fn known() -> (tempfile::TempDir, Network, Identity) {
         let place = tempfile::tempdir().unwrap();
         let (file, key) = (place.path().join("keys.toml"), NewKey::random().unwrap());
         std::fs::write(&file, format!("[keys.alice]\nsha256 = '{}'\nrole = 'full'\n", key.digest())).unwrap();
@@ -138,20 +140,47 @@ mod tests {
         let bootstrap = Bootstrap::load(&Args::default(), environment).unwrap();
         let network = bootstrap.network(&[], &Tasks::new()).unwrap();
         let alice = network.identities.bearer([127, 0, 0, 1].into(), key.expose()).await.unwrap();
+        (place, network, alice)
+    }
 
+    /// Takes her key back.
+    fn take_back(place: &tempfile::TempDir, network: &Network) {
+        std::fs::write(place.path().join("keys.toml"), "").unwrap();
+        network.reload();
+    }
+
+    fn permit() -> Permit {
+        Arc::new(Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_has_had_a_next_event_each_time_ends_with_its_identity() {
+        let (place, network, alice) = known().await;
+        let events = futures_util::stream::repeat_with(|| Ok::<_, std::convert::Infallible>(event("x")));
+        let answer = Response::new(StreamBody::new(events));
+        let mut body = Held::of(answer, alice.clone(), permit(), Counter::default()).into_body();
+        let whole = Response::new(http_body_util::Full::new(Bytes::from_static(b"x")));
+        let mut whole = Held::of(whole, alice, permit(), Counter::default()).into_body();
+        assert!(body.frame().await.is_some());
+        take_back(&place, &network);
+        assert!(body.frame().await.is_none());
+        assert!(whole.frame().await.is_some(), "nothing has come since");
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_always_has_a_next_event_ends_with_its_identity_all_the_same() {
+        let (place, network, alice) = known().await;
         let (events, queue) = mpsc::unbounded_channel();
         let queue = futures_util::stream::unfold(queue, async |mut queue: mpsc::UnboundedReceiver<_>| {
             queue.recv().await.map(|event| (Ok::<_, std::convert::Infallible>(event), queue))
         });
-        let permit = Arc::new(Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap());
         let answer = Response::new(StreamBody::new(queue.boxed()));
-        let mut body = Held::of(answer, alice, permit, Counter::default()).into_body();
+        let mut body = Held::of(answer, alice, permit(), Counter::default()).into_body();
         assert!(poll!(body.frame()).is_pending());
         events.send(event("one")).unwrap();
         assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "one");
         events.send(event("secret")).unwrap();
-        std::fs::write(&file, "").unwrap();
-        network.reload();
+        take_back(&place, &network);
         assert!(body.frame().await.is_none());
     }
 }

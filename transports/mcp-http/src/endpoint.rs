@@ -109,6 +109,10 @@ impl Endpoint {
         let body = self.bodies.read(&parts.headers, body).await;
         let body = body.map_err(|(status, message)| Box::new(answers::error(status, &message)))?;
         self.metrics.received(body.len());
+        // A body may have been held back for long: who is known no more by now does nothing.
+        if identity.has_ended() {
+            return Err(Box::new(answers::error(StatusCode::UNAUTHORIZED, Denied::Unknown.message())));
+        }
         let manager = Manager::new(self.sessions.clone(), identity.clone(), self.patience, permit.clone());
         parts.extensions.insert(identity.clone());
         let is_delete = parts.method == Method::DELETE;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use sessiond_mcp_http::Settings;
 
-use crate::rig::{Rig, call, settings};
+use crate::rig::{LEGACY, Rig, call, settings};
 use crate::wire::Wire;
 
 /// The head of a request up to its length.
@@ -108,4 +108,34 @@ async fn an_identity_has_so_many_requests_in_a_second() {
     assert_eq!(statuses[..5], [200; 5]);
     assert!(statuses[5..].contains(&429), "{statuses:?}");
     rig.bob.run("list_clients", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_body_that_was_held_back_until_its_key_was_taken_back_does_nothing() {
+    // Each time, whatever the server happens to look at first.
+    for _ in 0..10 {
+        let rig = Rig::new().await;
+        let twin = rig.alice.another("twin", "owner = 'alice'\nrole = 'full'");
+        rig.keep(&[&rig.alice, &twin]);
+        // Of a key that stays: it goes on.
+        let session = rig.alice.open().await;
+        let running = rig.alice.start("cat").await;
+        let typed = json!({ "session_id": running, "client_token": "fake", "input": "typed\n" });
+        let body = call(3, "session_write", typed).to_string();
+        let more = format!(
+            "content-length: {}\r\nmcp-session-id: {session}\r\nmcp-protocol-version: {LEGACY}\r\n\
+             expect: 100-continue",
+            body.len()
+        );
+        let mut wire = Wire::to(rig.address).await;
+        wire.send(head(&twin.bearer(), &more).as_bytes()).await;
+        assert_eq!(wire.head().await.unwrap().status, 100, "it is let in");
+        rig.keep(&[&rig.alice]);
+        wire.send(body.as_bytes()).await;
+        assert_eq!(wire.reply().await.status, 401);
+        // Behind it in the same session: what had got in has been done.
+        rig.alice.call(&session, "list_clients", json!({})).await;
+        let read = json!({ "session_id": running, "client_token": "fake" });
+        assert_eq!(rig.alice.run("session_read", read).await["structuredContent"]["output"], "");
+    }
 }
