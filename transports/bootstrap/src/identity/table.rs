@@ -130,15 +130,27 @@ impl Table {
     /// Takes the place of another table: an entry that says the same as before lives on, and all others of the old one
     /// end.
     pub(super) fn take_over(&mut self, old: &Self) {
-        take_over(&mut self.keys, &old.keys);
-        take_over(&mut self.certificates, &old.certificates);
-        take_over(&mut self.scopes, &old.scopes);
+        take_over(&mut self.keys, &old.keys, Finding::One);
+        take_over(&mut self.certificates, &old.certificates, Finding::First);
+        take_over(&mut self.scopes, &old.scopes, Finding::First);
     }
 }
 
-fn take_over<K: PartialEq>(new: &mut [(K, Entry)], old: &[(K, Entry)]) {
-    for (key, before) in old {
-        match new.iter_mut().find(|(known, entry)| known == key && entry.says_the_same(before)) {
+/// How somebody's entry is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// There is one at most.
+    One,
+    /// It is the first of those that fit. Whoever it let in may fit one that has come to stand before it, which counts now.
+    First,
+}
+
+fn take_over<K: PartialEq>(new: &mut [(K, Entry)], old: &[(K, Entry)], finding: Finding) {
+    for (place, (key, before)) in old.iter().enumerate() {
+        let stood_before = |other: &K| old.iter().take(place).any(|(known, _)| known == other);
+        let at = new.iter().position(|(known, entry)| known == key && entry.says_the_same(before));
+        let at = at.filter(|at| finding == Finding::One || new.iter().take(*at).all(|(other, _)| stood_before(other)));
+        match at.and_then(|at| new.get_mut(at)) {
             Some((_, entry)) => entry.revoked = before.revoked.clone(),
             None => before.revoked.cancel(),
         }

@@ -159,6 +159,33 @@ async fn a_token_out_of_its_time_says_so_and_the_clocks_may_differ_a_little() {
     assert_eq!(judged(json!({"nbf": now() + 10})).await, Ok(()));
 }
 
+#[tokio::test]
+async fn what_a_scope_has_open_ends_when_another_one_comes_to_stand_before_it() {
+    let signer = Signer::es256();
+    let (keys, identities) = provider(&[&signer]);
+    let (work, look) = ("[scopes.work]\nrole = 'full'\n", "[scopes.look]\nrole = 'read-only'\n");
+    let more = "[scopes.more]\nrole = 'full'\n";
+    let token = signer.sign(&with(json!({ "scope": "work look" })));
+    let alice = identities.bearer(HERE, &token).await.unwrap();
+    // What stands behind it or goes away before it changes nothing for it.
+    for file in [format!("{work}{look}{more}"), format!("{work}{more}")] {
+        keys.write(&file);
+        identities.reload().unwrap();
+        assert!(!alice.has_ended(), "{file}");
+    }
+    keys.write(&format!("{look}{work}"));
+    identities.reload().unwrap();
+    assert!(alice.is_revoked());
+    let alice = identities.bearer(HERE, &token).await.unwrap();
+    assert!(!alice.owner.may(Verb::StartSession), "the first one that a token has counts");
+    keys.write(look);
+    identities.reload().unwrap();
+    assert!(!alice.has_ended());
+    keys.write(&format!("{more}{look}"));
+    identities.reload().unwrap();
+    assert!(alice.is_revoked());
+}
+
 /// A token of parts.
 fn token(header: &Value, claims: &Value, signature: &str) -> String {
     let part = |value: &Value| base64url(value.to_string().as_bytes());
