@@ -122,7 +122,7 @@ impl Identity {
     pub async fn ended(&self) {
         let expired = async {
             match self.until {
-                Some(until) => expiry(until).await,
+                Some(until) => expiry(until, SystemTime::now).await,
                 None => std::future::pending().await,
             }
         };
@@ -134,10 +134,11 @@ impl Identity {
     }
 }
 
-/// Waits for a moment of the calendar, which a change of the clock moves: it is looked at again each hour.
-async fn expiry(until: SystemTime) {
-    const LOOK: Duration = Duration::from_secs(3600);
-    while let Ok(left) = until.duration_since(SystemTime::now())
+/// Waits for a moment of the calendar. Timers do not follow the clock when it is set, and stand still while the machine
+/// sleeps: so it is looked at again each minute, and nothing outlives its time by more.
+async fn expiry(until: SystemTime, now: impl Fn() -> SystemTime) {
+    const LOOK: Duration = Duration::from_secs(60);
+    while let Ok(left) = until.duration_since(now())
         && !left.is_zero()
     {
         tokio::time::sleep(left.min(LOOK)).await;
@@ -303,5 +304,50 @@ impl fmt::Display for Identities {
 impl fmt::Debug for Identities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Identities({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::UNIX_EPOCH;
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    fn after(seconds: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_expires_ends_at_its_moment_and_not_before() {
+        let begun = Instant::now();
+        for seconds in [1, 59, 60, 61, 100_000] {
+            let begin = begun.elapsed();
+            expiry(after(seconds) + begin, || UNIX_EPOCH + begun.elapsed()).await;
+            assert_eq!((begun.elapsed() - begin).as_secs(), seconds);
+        }
+        let begin = begun.elapsed();
+        expiry(after(0), || after(7)).await;
+        assert_eq!(begun.elapsed(), begin, "what is over needs no waiting");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_is_set_is_followed_within_a_minute() {
+        // To what is it set, after two minutes and a half? And when is it an hour past the beginning then?
+        for (set_to, ends) in [(7_200, 180), (0, 3_750)] {
+            let (begun, set) = (Instant::now(), Cell::new(None));
+            let clock = || match set.get() {
+                None => UNIX_EPOCH + begun.elapsed(),
+                Some((at, to)) => to + (begun.elapsed() - at),
+            };
+            let setting = async {
+                sleep(Duration::from_secs(150)).await;
+                set.set(Some((begun.elapsed(), after(set_to))));
+            };
+            tokio::join!(expiry(after(3_600), clock), setting);
+            assert_eq!(begun.elapsed().as_secs(), ends);
+        }
     }
 }

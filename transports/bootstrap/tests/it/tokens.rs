@@ -160,6 +160,23 @@ async fn a_token_out_of_its_time_says_so_and_the_clocks_may_differ_a_little() {
 }
 
 #[tokio::test]
+async fn what_a_token_has_open_ends_with_the_token_as_late_as_it_would_be_taken() {
+    let signer = Signer::es256();
+    let (_keys, identities) = provider(&[&signer]);
+    // Its time with what the clocks may differ: as long as it takes to be judged, whatever else this machine does.
+    for life in [1, 4, 16, 64] {
+        let expires = now() + life - 30;
+        let Ok(alice) = identities.bearer(HERE, &signer.sign(&with(json!({ "exp": expires })))).await else { continue };
+        assert!(alice.can_end());
+        alice.ended().await;
+        assert!(alice.has_ended() && now() >= expires + 30);
+        assert!(!alice.is_revoked(), "its owner goes on with another one");
+        return;
+    }
+    panic!("no token was judged in its time");
+}
+
+#[tokio::test]
 async fn what_a_scope_has_open_ends_when_another_one_comes_to_stand_before_it() {
     let signer = Signer::es256();
     let (keys, identities) = provider(&[&signer]);

@@ -20,4 +20,5 @@ mod roles;
 mod sessions;
 mod streams;
 mod tls;
+mod tokens;
 mod wire;

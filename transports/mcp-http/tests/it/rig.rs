@@ -51,6 +51,8 @@ pub(crate) struct Caller {
     name: &'static str,
     role: &'static str,
     key: Arc<NewKey>,
+    /// What is shown in place of the key.
+    token: Option<String>,
 }
 
 impl Rig {
@@ -64,7 +66,7 @@ impl Rig {
         let keys = place.path().join("keys.toml");
         let caller = |name, role| {
             let (key, address) = (Arc::new(NewKey::random().unwrap()), SocketAddr::from(([127, 0, 0, 1], 0)));
-            Caller { address, name, role, key }
+            Caller { address, name, role, key, token: None }
         };
         let mut callers = [
             caller("alice", "role = 'full'"),
@@ -140,7 +142,7 @@ pub(crate) fn expires_in(seconds: u64) -> String {
 }
 
 fn write_keys(file: &std::path::Path, callers: &[Caller]) {
-    let mut text = String::new();
+    let mut text = "[scopes.work]\nrole = 'full'\n".to_owned();
     for Caller { name, role, key, .. } in callers {
         writeln!(text, "[keys.{name}]\nsha256 = '{}'\n{role}\n", key.digest()).unwrap();
     }
@@ -164,9 +166,14 @@ impl Caller {
         Self { key: Arc::new(NewKey::random().unwrap()), ..self.clone() }
     }
 
+    /// Whoever has this token of an identity provider.
+    pub(crate) fn with_token(&self, token: String) -> Self {
+        Self { token: Some(token), ..self.clone() }
+    }
+
     /// The value of the header that says who asks.
     pub(crate) fn bearer(&self) -> String {
-        format!("Bearer {}", self.key.expose())
+        format!("Bearer {}", self.token.as_deref().unwrap_or(self.key.expose()))
     }
 
     /// The headers of a request in the era with sessions.
