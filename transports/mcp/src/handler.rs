@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString,
-    ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool as Listed, ToolAnnotations,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, JsonObject, ListToolsResult,
+    MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool as Listed,
+    ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
@@ -23,7 +24,7 @@ use crate::observer::Observer;
 use crate::owners::{Owners, Proof};
 use crate::progress::{Reporter, accompany};
 use crate::schema::Side;
-use crate::wire::Flight;
+use crate::wire::{Flight, bare};
 
 /// What the model is told at the start.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -60,6 +61,26 @@ struct Shared {
     scoped: OnceLock<Vec<Item>>,
 }
 
+impl Shared {
+    /// The tools that the owner may use.
+    fn tools(&self, owner: &Owner, side: Side) -> Vec<Listed> {
+        let list = if side == Side::ScopedInput { &self.scoped } else { &self.naming };
+        let item = |tool: &'static Tool| {
+            let (input, output) = (tool.input.schema(side).values(), tool.output.schema(Side::Output).values());
+            Item { verb: tool.verb, tool: listed(tool, &Arc::new(input), &Arc::new(output)) }
+        };
+        let all = list.get_or_init(|| Tool::all(&self.families).map(item).collect());
+        all.iter().filter(|item| owner.may(item.verb)).map(|item| item.tool.clone()).collect()
+    }
+
+    /// The same, whose schemas the connection writes.
+    fn without_schemas(&self, owner: &Owner) -> Vec<Listed> {
+        let bare = Arc::new(bare());
+        let permitted = Tool::all(&self.families).filter(|tool| owner.may(tool.verb));
+        permitted.map(|tool| listed(tool, &bare, &bare)).collect()
+    }
+}
+
 /// A tool as it is listed, for whoever may use its verb.
 struct Item {
     verb: Verb,
@@ -69,8 +90,8 @@ struct Item {
 impl Handler {
     /// A handler that serves the tools of these families; which ones there are depends on the targets (AL02).
     ///
-    /// A list is made when it is first asked for: most servers meet owners of one kind only, and a list takes a good
-    /// part of what there is to do before the first answer.
+    /// A list is made when it is first asked for: most servers meet owners of one kind only, and one whose connection
+    /// writes its own text needs none.
     pub fn new(service: Arc<dyn Service>, owners: impl Owners, families: &[Family], style: TextStyle) -> Self {
         let shared = Shared {
             service,
@@ -181,14 +202,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let owner = self.owner(&context)?;
-        let (list, side) = match owner.only() {
-            None => (&self.shared.naming, Side::ManagementInput),
-            Some(_) => (&self.shared.scoped, Side::ScopedInput),
-        };
-        let item = |tool: &Tool| Item { verb: tool.verb, tool: listed(tool, side) };
-        let all = list.get_or_init(|| Tool::all(&self.shared.families).map(item).collect());
-        let permitted = all.iter().filter(|item| owner.may(item.verb)).map(|item| item.tool.clone());
-        let list = ListToolsResult::with_all_items(permitted.collect());
+        let side = if owner.only().is_none() { Side::ManagementInput } else { Side::ScopedInput };
+        let written = self.flight.as_ref().is_some_and(|flight| flight.listed(&context.id, side));
+        let tools = if written { self.shared.without_schemas(&owner) } else { self.shared.tools(&owner, side) };
+        let list = ListToolsResult::with_all_items(tools);
         Ok(list.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -222,16 +239,16 @@ fn result(answer: Answer) -> CallToolResult {
     result
 }
 
-fn listed(tool: &Tool, input: Side) -> Listed {
+fn listed(tool: &Tool, input: &Arc<JsonObject>, output: &Arc<JsonObject>) -> Listed {
     let hints = tool.hints;
     let annotations = ToolAnnotations::new()
         .read_only(hints.read_only)
         .destructive(hints.destructive)
         .idempotent(hints.idempotent)
         .open_world(hints.open_world);
-    Listed::new(tool.name, tool.about, Arc::new(tool.input.schema(input)))
+    Listed::new(tool.name, tool.about, input.clone())
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(tool.output.schema(Side::Output)))
+        .with_raw_output_schema(output.clone())
         .with_annotations(annotations)
 }
 

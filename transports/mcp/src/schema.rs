@@ -3,6 +3,7 @@
 //! The schemas are flat (no `$ref`, no `anyOf`, no integer formats), because hosts and models handle those badly; but
 //! for what is published otherwise.
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 /// An object: the arguments of a tool, its result, or a part of either.
@@ -114,71 +115,153 @@ impl Kind {
         }
     }
 
-    fn schema(self, side: Side) -> Map<String, Value> {
+    /// Writes the keywords of its schema. `type` has a name more where it may be null.
+    fn keywords<M: SerializeMap>(self, map: &mut M, side: Side, or_null: bool) -> Result<(), M::Error> {
+        let names = self.type_names();
+        match names {
+            [] => {}
+            [name] if !or_null => map.serialize_entry("type", name)?,
+            names => map.serialize_entry("type", &AllNames { or_null, names })?,
+        }
         match self {
-            Self::Text { max } => object([("type", Some(json!("string"))), ("maxLength", max.map(Value::from))]),
-            Self::Choice(names) => object([("type", Some(json!("string"))), ("enum", Some(json!(names)))]),
-            Self::FirstOf(names) => object([
-                ("type", Some(json!("string"))),
-                ("enum", Some(json!(names))),
-                ("default", names.first().map(|first| json!(first))),
-            ]),
-            Self::Natural { min, max, default } => object([
-                ("type", Some(json!("integer"))),
+            Self::Text { max } => optional(map, "maxLength", max),
+            Self::Choice(words) => map.serialize_entry("enum", words),
+            Self::FirstOf(words) => {
+                map.serialize_entry("enum", words)?;
+                optional(map, "default", words.first())
+            }
+            Self::Natural { min, max, default } => {
                 // A range helps whoever asks; whoever reads an answer takes what is there.
-                ("minimum", (side != Side::Output).then(|| json!(min))),
-                ("maximum", max.map(Value::from)),
-                ("default", default.map(Value::from)),
-            ]),
-            Self::Integer => object([("type", Some(json!("integer")))]),
-            Self::Seconds { min_ms, max, default } => object([
-                ("type", Some(json!("number"))),
-                ("minimum", Some(seconds(min_ms))),
-                ("maximum", Some(json!(max))),
-                ("default", default.map(Value::from)),
-            ]),
-            Self::Number => object([("type", Some(json!("number")))]),
-            Self::Signal { default } => {
-                object([("type", Some(json!(["integer", "string"]))), ("default", Some(json!(default)))])
+                optional(map, "minimum", (side != Side::Output).then_some(min))?;
+                optional(map, "maximum", max)?;
+                optional(map, "default", default)
             }
-            Self::Boolean { default } => {
-                object([("type", Some(json!("boolean"))), ("default", default.map(Value::from))])
+            Self::Seconds { min_ms, max, default } => {
+                map.serialize_entry("minimum", &seconds(min_ms))?;
+                map.serialize_entry("maximum", &max)?;
+                optional(map, "default", default)
             }
-            Self::TextMap => {
-                object([("type", Some(json!("object"))), ("additionalProperties", Some(json!({"type": "string"})))])
+            Self::Signal { default } => map.serialize_entry("default", &default),
+            Self::Boolean { default } => optional(map, "default", default),
+            Self::TextMap => map.serialize_entry("additionalProperties", &Schema(Self::TEXT, side)),
+            Self::List { of, max } => {
+                map.serialize_entry("items", &Schema(*of, side))?;
+                map.serialize_entry("minItems", &1)?;
+                map.serialize_entry("maxItems", &max)
             }
-            Self::List { of, max } => object([
-                ("type", Some(json!("array"))),
-                ("items", Some(Value::Object(of.schema(side)))),
-                ("minItems", Some(json!(1))),
-                ("maxItems", Some(json!(max))),
-            ]),
-            Self::Many(of) => object([("type", Some(json!("array"))), ("items", Some(Value::Object(of.schema(side))))]),
-            Self::Object(object) => object.schema(side),
-            Self::AnyObject => {
-                object([("type", Some(json!("object"))), ("additionalProperties", Some(Value::Bool(true)))])
-            }
-            Self::Any => object([("type", Some(json!(["object", "array", "string", "number", "boolean"])))]),
-            Self::OrNull(kind) => {
-                let mut schema = kind.schema(side);
-                schema.entry("type").and_modify(|name| *name = json!(["null", *name]));
-                schema
-            }
+            Self::Many(of) => map.serialize_entry("items", &Schema(*of, side)),
+            Self::Object(object) => object.keywords(map, side),
+            Self::AnyObject => map.serialize_entry("additionalProperties", &true),
+            Self::OrNull(kind) => kind.keywords(map, side, true),
             Self::NullByDefault(kind) => {
-                object([("anyOf", Some(json!([kind.schema(side), {"type": "null"}]))), ("default", Some(Value::Null))])
+                map.serialize_entry("anyOf", &(Schema(*kind, side), Null))?;
+                map.serialize_entry("default", &())
             }
+            Self::Integer | Self::Number | Self::Any => Ok(()),
         }
     }
+
+    /// What JSON Schema calls it; nothing where the kind inside says it.
+    const fn type_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Text { .. } | Self::Choice(_) | Self::FirstOf(_) => &["string"],
+            Self::Natural { .. } | Self::Integer => &["integer"],
+            Self::Seconds { .. } | Self::Number => &["number"],
+            Self::Signal { .. } => &["integer", "string"],
+            Self::Boolean { .. } => &["boolean"],
+            Self::TextMap | Self::Object(_) | Self::AnyObject => &["object"],
+            Self::List { .. } | Self::Many(_) => &["array"],
+            Self::Any => &["object", "array", "string", "number", "boolean"],
+            Self::OrNull(_) | Self::NullByDefault(_) => &[],
+        }
+    }
+}
+
+/// What serializes as a JSON schema, for one side.
+///
+/// It is written from the table as it is: as JSON values, the schemas of all tools would be half of the heap that a
+/// server has at its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schema(Kind, Side);
+
+impl Schema {
+    /// The same as JSON values.
+    pub(crate) fn values(self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(schema)) => schema,
+            // A schema is an object whose names are text.
+            _ => Map::new(),
+        }
+    }
+}
+
+impl Serialize for Schema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.keywords(&mut map, self.1, false)?;
+        map.end()
+    }
+}
+
+/// The schemas of properties, by name.
+struct Properties(&'static [Field], Side);
+
+impl Serialize for Properties {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|field| (field.name, Property(field, self.1))))
+    }
+}
+
+/// The schema of a property.
+struct Property(&'static Field, Side);
+
+impl Serialize for Property {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.kind.keywords(&mut map, self.1, false)?;
+        map.serialize_entry("description", self.0.about)?;
+        map.end()
+    }
+}
+
+/// The names of the properties that must be there.
+struct Required(&'static [Field], Side);
+
+impl Serialize for Required {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().filter(|field| field.is_required(self.1)).map(|field| field.name))
+    }
+}
+
+/// The names of a type, and null where it may be that.
+struct AllNames {
+    or_null: bool,
+    names: &'static [&'static str],
+}
+
+impl Serialize for AllNames {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.or_null.then_some(&"null").into_iter().chain(self.names))
+    }
+}
+
+/// The schema of nothing but null.
+struct Null;
+
+impl Serialize for Null {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([("type", "null")])
+    }
+}
+
+/// Writes an entry that has a value.
+fn optional<M: SerializeMap>(map: &mut M, name: &str, value: Option<impl Serialize>) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| map.serialize_entry(name, &value))
 }
 
 /// Milliseconds as a number of seconds, a whole one where it is.
 pub(crate) fn seconds(millis: u64) -> Value {
     if millis.is_multiple_of(1000) { json!(millis / 1000) } else { json!(millis as f64 / 1000.0) }
-}
-
-/// An object of the properties that have a value.
-fn object<const N: usize>(properties: [(&str, Option<Value>); N]) -> Map<String, Value> {
-    properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 impl Field {
@@ -190,12 +273,6 @@ impl Field {
     /// A property that may be left out.
     pub(crate) const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
         Self { name, kind, need: Need::Optional, about }
-    }
-
-    fn schema(&self, side: Side) -> Value {
-        let mut schema = self.kind.schema(side);
-        schema.insert("description".to_owned(), json!(self.about));
-        Value::Object(schema)
     }
 
     fn is_required(&self, side: Side) -> bool {
@@ -224,15 +301,15 @@ impl Object {
     }
 
     /// Its JSON schema.
-    pub(crate) fn schema(&self, side: Side) -> Map<String, Value> {
-        let properties = self.fields.iter().map(|field| (field.name.to_owned(), field.schema(side))).collect();
-        let required: Vec<&str> =
-            self.fields.iter().filter(|field| field.is_required(side)).map(|field| field.name).collect();
-        object([
-            ("type", Some(json!("object"))),
-            ("properties", Some(Value::Object(properties))),
-            ("required", (!required.is_empty()).then(|| json!(required))),
-            ("additionalProperties", self.closed.then_some(Value::Bool(false))),
-        ])
+    pub(crate) const fn schema(&'static self, side: Side) -> Schema {
+        Schema(Kind::Object(self), side)
+    }
+
+    fn keywords<M: SerializeMap>(&self, map: &mut M, side: Side) -> Result<(), M::Error> {
+        map.serialize_entry("properties", &Properties(self.fields, side))?;
+        if self.fields.iter().any(|field| field.is_required(side)) {
+            map.serialize_entry("required", &Required(self.fields, side))?;
+        }
+        optional(map, "additionalProperties", self.closed.then_some(false))
     }
 }

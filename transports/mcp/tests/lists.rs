@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sessiond_core::Owner;
 use sessiond_mcp::{Family, TextStyle, tool_table};
 
-use crate::support::{Era, Server, sorted, target};
+use crate::support::{Client, Era, Server, sorted, target};
 
 fn values(tools: &[Tool]) -> Vec<Value> {
     tools.iter().map(|tool| sorted(serde_json::to_value(tool).unwrap())).collect()
@@ -35,6 +35,23 @@ async fn the_list_under_scoped_access_differs_only_in_what_is_required() {
         }
     }
     assert_eq!(scoped, management);
+}
+
+/// A connection of ours writes the list as text; any other transport gets it as values.
+#[tokio::test]
+async fn a_transport_of_rmcps_own_gets_the_same_list() {
+    for owner in [Owner::management("ada"), Owner::scoped("device", target("local"))] {
+        for era in [Era::legacy(), Era::modern()] {
+            let mut server = Server::with_all();
+            let ours = server.client_of(owner.clone(), TextStyle::Short, era.clone()).await.tools;
+            let (near, far) = tokio::io::duplex(1 << 20);
+            let handler = server.handler(owner.clone(), TextStyle::Short);
+            let serving = async { rmcp::serve_server(handler, far).await.unwrap().waiting().await.unwrap() };
+            let asking = async { values(&Client::connect(near, era).await.tools) };
+            let (_, theirs) = tokio::join!(serving, asking);
+            assert_eq!(values(&ours), theirs);
+        }
+    }
 }
 
 /// The tools that are listed only when there is a host.

@@ -107,6 +107,11 @@ impl Tool {
         TOOLS.into_iter().flatten().copied().filter(|tool| families.contains(&tool.family))
     }
 
+    /// The tool of this name, of whatever family.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        Self::all(&Family::ALL).find(|tool| tool.name == name)
+    }
+
     /// The tool of this name among these families.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use rmcp::model::RequestId;
 use tokio_util::sync::CancellationToken;
 
 use super::output::Outbox;
+use crate::schema::Side;
 
 /// One connection's requests. A clone is the same connection.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ enum State {
     Cancelled,
     /// A call has its answer, of so many bytes, on the way to the queue.
     Answered(u64),
+    /// A list of tools is on the way to the queue, without the schemas of this side.
+    Listed(Side),
     /// Any other request, which takes no time.
     Other,
 }
@@ -52,18 +55,26 @@ impl Flight {
                 *state = State::Cancelled;
                 return;
             }
-            Some(State::Answered(_) | State::Other) => {}
+            Some(State::Answered(_) | State::Listed(_) | State::Other) => {}
             None => return,
         }
         self.end(id);
     }
 
-    /// The answer to a request is here.
-    pub(super) fn end(&self, id: &RequestId) {
+    /// The answer to a request is here. Returns which schemas are to come into it.
+    pub(super) fn end(&self, id: &RequestId) -> Option<Side> {
         let state = self.open().remove(id);
-        if let Some(State::Answered(bytes)) = state {
-            self.outbox.expect_no_more(bytes);
+        match state? {
+            State::Answered(bytes) => self.outbox.expect_no_more(bytes),
+            State::Listed(side) => return Some(side),
+            State::Called | State::Cancelled | State::Other => {}
         }
+        None
+    }
+
+    /// The tools are listed, without their schemas. Returns whether these will come into the answer.
+    pub(crate) fn listed(&self, id: &RequestId, side: Side) -> bool {
+        self.open().get_mut(id).map(|state| *state = State::Listed(side)).is_some()
     }
 
     /// Follows a call to its end.

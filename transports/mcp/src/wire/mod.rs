@@ -7,10 +7,12 @@
 //!
 //! - `input`: bytes to lines; `parse`: a line to a message, or to its refusal
 //! - `flight`: the requests that are not answered yet
+//! - `list`: the tools as text, their schemas straight from the table
 //! - `output`: the queue of answers, and its writer
 
 mod flight;
 mod input;
+mod list;
 mod output;
 mod parse;
 
@@ -18,7 +20,8 @@ use std::future::ready;
 use std::io;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
@@ -29,6 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::flight::Flight;
 use self::input::{Input, Next};
+pub(crate) use self::list::bare;
+use self::list::with_schemas;
 use self::output::{Level, Outbox, STALL, Writer};
 use self::parse::{Parsed, id_in, invalid, parse};
 
@@ -177,7 +182,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Answers without rmcp.
     fn answer(&self, answer: &ServerJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         // Messages of ours can be serialized.
-        let _ = self.outbox.push(answer);
+        let _ = serde_json::to_vec(answer).map(|text| self.outbox.push(text));
         None
     }
 }
@@ -189,16 +194,25 @@ fn in_use(id: &RequestId) -> ServerJsonRpcMessage {
     invalid(format!("id {id} is in use by a request that has not ended yet, so this one was not taken"), None)
 }
 
+/// The answer to a request for the tools, where they cannot be put into words. Nobody waits for nothing.
+fn unlisted(id: &RequestId, error: &io::Error) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::error(ErrorData::internal_error(error.to_string(), None), Some(id.clone()))
+}
+
 impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Lines<R> {
     type Error = io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        match &message {
-            JsonRpcMessage::Response(response) => self.flight.end(&response.id),
-            JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.flight.end(id)),
-            _ => {}
-        }
-        ready(self.outbox.push(&message))
+        let ended = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let text = match ended.and_then(|id| Some((id, self.flight.end(id)?))) {
+            Some((id, side)) => with_schemas(&message, side).or_else(|error| serde_json::to_vec(&unlisted(id, &error))),
+            None => serde_json::to_vec(&message),
+        };
+        ready(text.map(|text| self.outbox.push(text)).map_err(io::Error::from))
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

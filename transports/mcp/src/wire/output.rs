@@ -6,7 +6,6 @@
 use std::io;
 use std::time::Duration;
 
-use rmcp::model::ServerJsonRpcMessage;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
 
@@ -58,15 +57,12 @@ impl Outbox {
         Self { queue: watch::Sender::default(), level: watch::Sender::default() }
     }
 
-    /// Queues a message. What is queued after the writer's end is lost, since nobody is there to read it.
-    ///
-    /// # Errors
-    /// The message cannot be serialized.
-    pub(super) fn push(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    /// Queues a line, of which the end is still to come. What is queued after the writer's end is lost, since nobody is
+    /// there to read it.
+    pub(super) fn push(&self, mut line: Vec<u8>) {
         if self.level().gone {
-            return Ok(());
+            return;
         }
-        let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         self.level.send_if_modified(|level| {
             level.queued += line.len() as u64;
@@ -80,7 +76,6 @@ impl Outbox {
                 queue.extend_from_slice(&line);
             }
         });
-        Ok(())
     }
 
     /// Counts bytes of an answer from when it is made until it is queued.
