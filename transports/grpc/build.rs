@@ -15,6 +15,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
     // Output is handed on as it was received, without another copy.
-    tonic_prost_build::configure().bytes(".").compile_fds(descriptors)?;
+    tonic_prost_build::configure().bytes(".").codec_path("crate::codec::Small").compile_fds(descriptors)?;
     Ok(())
 }

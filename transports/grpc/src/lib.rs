@@ -1,6 +1,7 @@
 //! gRPC: the verbs of `Service` one to one, output as bytes, in the package `sessiond.v1` of `proto/`.
 //!
 //! - [`proto`]: the messages, and the descriptors for reflection
+//! - `codec`: messages to bytes, and back
 //! - `convert`: messages to requests and answers, and back; the only place that knows both
 //! - [`Item`]: what somebody who follows output gets (`item`)
 //! - [`Address`]: where a server listens, and where one of the same user does unless told otherwise (`address`)
@@ -10,6 +11,7 @@
 mod address;
 #[cfg(feature = "client")]
 pub mod client;
+mod codec;
 #[cfg_attr(
     not(all(feature = "client", feature = "server")),
     allow(dead_code, unused_imports, reason = "each end needs one of the two ways")

@@ -1,36 +1,122 @@
-//! The way to a server on this machine.
+//! The way to a server on this machine: one HTTP/2 connection over its unix socket, which all calls share.
 
+use std::fmt;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper::rt::Executor;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
-use tonic::codegen::http::Uri;
-use tower_service::Service;
+use tonic::ConnectError;
+use tonic::body::Body;
+use tonic::codegen::http::header::{HeaderValue, USER_AGENT};
+use tonic::codegen::http::uri::{Authority, Scheme};
+use tonic::codegen::http::{Request, Response, Uri};
+use tonic::codegen::{Service, StdError};
 
-/// Connects to the unix socket at this path, again whenever the connection has broken.
-pub(super) struct Local(pub(super) PathBuf);
+use super::{CONNECTION_WINDOW, STREAM_WINDOW};
 
-impl Service<Uri> for Local {
-    type Response = TokioIo<Gathering>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<Gathering>>> + Send>>;
+/// What a request is for, which for a socket says nothing.
+const AUTHORITY: &str = "localhost";
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("sessiond/", env!("CARGO_PKG_VERSION")));
+
+/// A server at the other end of a unix socket. The connection is made with the first call, and anew when it has broken.
+/// Clones share it.
+///
+/// tonic's own channel hands each call to a task of its own and takes the answer back from there: that would be a good
+/// part of what a call takes on the same machine.
+#[derive(Clone)]
+pub(super) struct Local(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    line: Mutex<Option<SendRequest<Body>>>,
+}
+
+impl Local {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self(Arc::new(Shared { path, line: Mutex::new(None) }))
+    }
+
+    /// Connects, when it is not connected.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub(super) async fn connect(&self) -> Result<(), ConnectError> {
+        self.open().await.map(drop)
+    }
+
+    /// The open connection, or a new one. Two calls that find none may both make one: the later one stays.
+    async fn open(&self) -> Result<SendRequest<Body>, ConnectError> {
+        if let Some(open) = self.line().as_ref().filter(|line| !line.is_closed()) {
+            return Ok(open.clone());
+        }
+        let socket = UnixStream::connect(&self.0.path).await.map_err(|error| ConnectError(error.into()))?;
+        let socket = TokioIo::new(Gathering { socket, waited: false });
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
+        let (line, connection) = builder.handshake(socket).await.map_err(|error| ConnectError(error.into()))?;
+        TokioExecutor::new().execute(async {
+            // Each call that it breaks is told.
+            let _ = connection.await;
+        });
+        *self.line() = Some(line.clone());
+        Ok(line)
+    }
+
+    /// Makes one call. A request that turns out not to have been sent, because the server has left since the call before,
+    /// is sent once more.
+    async fn ask(self, mut request: Request<Body>) -> Result<Response<Body>, StdError> {
+        complete(&mut request)?;
+        let mut sent = self.open().await?.try_send_request(request).await;
+        if let Err(failed) = &mut sent
+            && let Some(request) = failed.take_message()
+        {
+            self.line().take();
+            sent = self.open().await?.try_send_request(request).await;
+        }
+        Ok(sent.map_err(|failed| failed.into_error())?.map(Body::new))
+    }
+
+    fn line(&self) -> MutexGuard<'_, Option<SendRequest<Body>>> {
+        self.0.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds what HTTP/2 and gRPC want in each request.
+fn complete(request: &mut Request<Body>) -> Result<(), StdError> {
+    let mut uri = std::mem::take(request.uri_mut()).into_parts();
+    uri.scheme = Some(Scheme::HTTP);
+    uri.authority = Some(Authority::from_static(AUTHORITY));
+    *request.uri_mut() = Uri::from_parts(uri)?;
+    request.headers_mut().insert(USER_AGENT, AGENT);
+    Ok(())
+}
+
+impl Service<Request<Body>> for Local {
+    type Response = Response<Body>;
+    type Error = StdError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, StdError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), StdError>> {
         Poll::Ready(Ok(()))
     }
 
-    /// Wherever the request is to go, which for a socket says nothing.
-    fn call(&mut self, _: Uri) -> Self::Future {
-        let path = self.0.clone();
-        Box::pin(async move {
-            let socket = UnixStream::connect(path).await?;
-            Ok(TokioIo::new(Gathering { socket, waited: false }))
-        })
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.clone().ask(request))
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Local").field(&self.0.path).finish()
     }
 }
 
@@ -38,7 +124,7 @@ impl Service<Uri> for Local {
 ///
 /// hyper hands over the body of a request once its head is on the way. The head would go out alone: it would wake the
 /// server, which would find no body and sleep again. After that turn the body is there, and both go out at once.
-pub(super) struct Gathering {
+struct Gathering {
     socket: UnixStream,
     waited: bool,
 }

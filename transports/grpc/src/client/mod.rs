@@ -27,7 +27,8 @@
 //! # }
 //! ```
 //!
-//! - [`Credentials`]: how a client proves who it is on a network (`connect`); `local`: the way to a unix socket
+//! - [`Credentials`]: how a client proves who it is on a network (`connect`)
+//! - `way`: the way to a server; `local`: the one to a unix socket
 //! - `verbs`: the verbs of `Service`
 //! - `follow`: output as a stream; `attach`: a terminal on a session
 
@@ -36,6 +37,7 @@ mod connect;
 mod follow;
 mod local;
 mod verbs;
+mod way;
 
 use std::time::Duration;
 
@@ -44,7 +46,6 @@ use sessiond_core::{
 };
 use tokio::time::Instant;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
 pub use attach::{Input, Output, Shown};
@@ -52,6 +53,7 @@ pub use connect::Credentials;
 pub use follow::Items;
 
 use local::Local;
+use way::Way;
 
 use crate::convert::{self, Decode};
 use crate::{Address, check_directory, proto};
@@ -95,12 +97,12 @@ pub fn new_session(target: TargetName, invocation: Invocation) -> StartSession {
 /// A sessiond at the other end of a connection. Clones share the connection.
 #[derive(Clone, Debug)]
 pub struct GrpcClient {
-    channel: Channel,
+    way: Way,
     added: connect::Added,
 }
 
 /// The way to the server, which adds to each call what proves who we are and which trace it is part of.
-type Wire = InterceptedService<Channel, connect::Added>;
+type Wire = InterceptedService<Way, connect::Added>;
 
 impl GrpcClient {
     /// Connects, to a server that asks for nothing or knows whose the connection is.
@@ -118,14 +120,20 @@ impl GrpcClient {
     /// would go through a network in the clear, or for certificates that are none.
     pub async fn connect_with(address: &Address, credentials: &Credentials) -> Result<Self> {
         let added = credentials.added(address)?;
-        let endpoint = credentials.endpoint(address)?;
-        let connected = match address {
-            Address::Unix(path) => endpoint.connect_with_connector(Local(path.clone())).await,
-            Address::Tcp(_) | Address::Tls(_) => endpoint.connect().await,
+        let nobody = |error: &dyn std::error::Error| {
+            Error::unavailable(format!("no sessiond answers on {address}: {}", innermost(error)))
         };
-        let channel = connected
-            .map_err(|error| Error::unavailable(format!("no sessiond answers on {address}: {}", innermost(&error))))?;
-        Ok(Self { channel, added })
+        let way = match address {
+            Address::Unix(path) => {
+                let local = Local::new(path.clone());
+                local.connect().await.map_err(|error| nobody(&error))?;
+                Way::Local(local)
+            }
+            Address::Tcp(_) | Address::Tls(_) => {
+                Way::Network(credentials.endpoint(address)?.connect().await.map_err(|error| nobody(&error))?)
+            }
+        };
+        Ok(Self { way, added })
     }
 
     /// Connects with the first call. Needs a tokio runtime.
@@ -135,12 +143,11 @@ impl GrpcClient {
     /// [`connect_with`](Self::connect_with).
     pub fn lazy(address: &Address, credentials: &Credentials) -> Result<Self> {
         let added = credentials.added(address)?;
-        let endpoint = credentials.endpoint(address)?;
-        let channel = match address {
-            Address::Unix(path) => endpoint.connect_with_connector_lazy(Local(path.clone())),
-            Address::Tcp(_) | Address::Tls(_) => endpoint.connect_lazy(),
+        let way = match address {
+            Address::Unix(path) => Way::Local(Local::new(path.clone())),
+            Address::Tcp(_) | Address::Tls(_) => Way::Network(credentials.endpoint(address)?.connect_lazy()),
         };
-        Ok(Self { channel, added })
+        Ok(Self { way, added })
     }
 
     /// The same, whose calls carry a `traceparent` (W3C Trace Context): this tells the one of whatever makes a call, when
@@ -152,7 +159,7 @@ impl GrpcClient {
 
     /// The way for one call.
     fn wire(&self) -> Wire {
-        InterceptedService::new(self.channel.clone(), self.added.clone())
+        InterceptedService::new(self.way.clone(), self.added.clone())
     }
 
     /// A call to make, without a deadline of its own. Its owner counts for nothing: the server knows whose the
@@ -215,20 +222,34 @@ fn request<M>(cx: &Call, message: M) -> Result<Request<M>> {
     Ok(request)
 }
 
-/// Waits for an answer, until the caller takes the call back.
+/// Waits for an answer, until the deadline or until the caller takes the call back.
 async fn answer<M>(cx: &Call, sent: impl Future<Output = Result<Response<M>, Status>>) -> Result<M> {
     tokio::select! {
         answered = sent => answered.map(Response::into_inner).map_err(|status| failure(cx, &status)),
         () = cx.cancel.cancelled() => Err(Error::unavailable("the call was taken back")),
+        () = passed(cx.deadline) => Err(too_late()),
+    }
+}
+
+/// Waits for a deadline that a server has been told.
+async fn passed(deadline: Instant) {
+    if deadline.saturating_duration_since(Instant::now()) < NO_DEADLINE {
+        tokio::time::sleep_until(deadline).await;
+    } else {
+        std::future::pending().await
     }
 }
 
 /// The error of a call. One that tonic has ended at the deadline looks as if it were taken back.
 fn failure(cx: &Call, status: &Status) -> Error {
     if status.code() == tonic::Code::Cancelled && Instant::now() >= cx.deadline {
-        return Error::timed_out("the server did not answer in time: try again");
+        return too_late();
     }
     convert::error::error(status)
+}
+
+fn too_late() -> Error {
+    Error::timed_out("the server did not answer in time: try again")
 }
 
 /// What an answer says.
