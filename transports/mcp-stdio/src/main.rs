@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli, limit: upstream::FileLimit) -> anyhow::Result<ExitCode> {
     // The tools are the same wherever the sessions are.
     if let Some(Command::Tools(form)) = cli.command {
-        return on_runtime(tools::print(form));
+        return on_runtime(|| tools::print(form));
     }
     let environment = Environment::capture();
     let upstream = cli.upstream(&environment)?;
@@ -51,17 +51,24 @@ fn run(cli: Cli, limit: upstream::FileLimit) -> anyhow::Result<ExitCode> {
     let load = |environment| load(&cli.common, environment);
     match (&cli.command, &bridge) {
         (Some(Command::Check), _) => {
-            on_runtime(check::check(Bootstrap::load(&cli.common, environment), bridge.as_ref()))
+            let loaded = Bootstrap::load(&cli.common, environment);
+            on_runtime(|| check::check(loaded, bridge.as_ref()))
         }
         (Some(Command::Call(call)), bridge) => {
             let (tool, arguments) = (call.tool.clone(), call.arguments()?);
+            let bootstrap = load(environment)?;
             match bridge {
-                Some(bridge) => on_runtime(bridge.call(load(environment)?, tool, arguments)),
-                None => on_runtime(call::call(load(environment)?, tool, arguments)),
+                Some(bridge) => on_runtime(|| bridge.call(bootstrap, tool, arguments)),
+                None => on_runtime(|| call::call(bootstrap, tool, arguments)),
             }
         }
-        (_, Some(bridge)) => on_runtime(bridge.serve(load(environment)?)),
-        (_, None) => on_runtime(serve::serve(load(environment)?)),
+        (_, bridge) => {
+            let bootstrap = load(environment)?;
+            match bridge {
+                Some(bridge) => on_runtime(|| bridge.serve(bootstrap)),
+                None => on_runtime(|| serve::serve(bootstrap)),
+            }
+        }
     }
 }
 
@@ -73,9 +80,16 @@ fn load(common: &Args, environment: Environment) -> anyhow::Result<Bootstrap> {
 }
 
 /// Runs to the end, and leaves without waiting for a read of stdin that may never return.
-fn on_runtime(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+///
+/// What is to run lies on the heap, and is made here, so that a start touches the memory of what it runs and of nothing
+/// else: each page takes as long as a few calls.
+#[inline(never)]
+fn on_runtime<W>(work: impl FnOnce() -> W) -> anyhow::Result<ExitCode>
+where
+    W: Future<Output = anyhow::Result<ExitCode>>,
+{
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
-    let ended = runtime.block_on(work);
+    let ended = runtime.block_on(Box::pin(work()));
     runtime.shutdown_background();
     ended
 }
