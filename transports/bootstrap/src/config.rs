@@ -177,7 +177,7 @@ words! {
         Info = "info",
         /// Each call: which tool, how it went, how long it took.
         Debug = "debug",
-        /// Everything.
+        /// Everything; what libraries say here is not in a release, where this is the same as `debug`.
         Trace = "trace",
     }
 }
