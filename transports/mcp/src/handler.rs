@@ -144,7 +144,7 @@ impl Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
-        let in_flight = self.flight.as_ref().map(|flight| flight.call(context.id.clone()));
+        let mut in_flight = self.flight.as_ref().map(|flight| flight.call(context.id.clone()));
         let tool = Tool::find(&request.name, &self.shared.families)
             .map_err(|error| ErrorData::invalid_params(error.message().to_owned(), None))?;
         let style = self.style(&context);
@@ -164,7 +164,7 @@ impl Handler {
             return Err(ErrorData::internal_error("the connection ends: this call was not begun", None));
         }
         let answer = accompany(call, reporter, &self.closing, &cx.cancel).await;
-        if let Some(in_flight) = &in_flight {
+        if let Some(in_flight) = &mut in_flight {
             in_flight.answered(answer.weight());
         }
         Ok(answer)

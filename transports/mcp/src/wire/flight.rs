@@ -79,7 +79,7 @@ impl Flight {
 
     /// Follows a call to its end.
     pub(crate) fn call(&self, id: RequestId) -> InFlight<'_> {
-        InFlight { flight: self, id }
+        InFlight { flight: self, id, answered: false }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<RequestId, State>> {
@@ -91,6 +91,8 @@ impl Flight {
 pub(crate) struct InFlight<'a> {
     flight: &'a Flight,
     id: RequestId,
+    /// Its answer is on the way, which ends it.
+    answered: bool,
 }
 
 impl InFlight<'_> {
@@ -113,9 +115,10 @@ impl InFlight<'_> {
     }
 
     /// The answer is made, and takes so many bytes until it is queued.
-    pub(crate) fn answered(&self, bytes: u64) {
+    pub(crate) fn answered(&mut self, bytes: u64) {
         if let Some(state @ State::Called) = self.flight.open().get_mut(&self.id) {
             *state = State::Answered(bytes);
+            self.answered = true;
             self.flight.outbox.expect(bytes);
         }
     }
@@ -123,6 +126,9 @@ impl InFlight<'_> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
         let mut open = self.flight.open();
         if matches!(open.get(&self.id), Some(State::Cancelled)) {
             open.remove(&self.id);

@@ -60,15 +60,17 @@ impl Outbox {
     /// Queues a line, of which the end is still to come. What is queued after the writer's end is lost, since nobody is
     /// there to read it.
     pub(super) fn push(&self, mut line: Vec<u8>) {
-        if self.level().gone {
-            return;
-        }
         line.push(b'\n');
+        let mut gone = false;
         self.level.send_if_modified(|level| {
+            gone = level.gone;
             level.queued += line.len() as u64;
             // Nobody waits for less room.
             false
         });
+        if gone {
+            return;
+        }
         self.queue.send_modify(|queue| {
             if queue.is_empty() {
                 *queue = line;
