@@ -63,8 +63,8 @@ impl Local {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
         let (line, connection) = builder.handshake(socket).await.map_err(|error| ConnectError(error.into()))?;
+        // It ends with the last clone of the line, or with the server; each call that this breaks is told.
         TokioExecutor::new().execute(async {
-            // Each call that it breaks is told.
             let _ = connection.await;
         });
         *self.line() = Some(line.clone());

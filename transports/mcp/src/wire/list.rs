@@ -36,7 +36,7 @@ pub(super) fn with_schemas(answer: &ServerJsonRpcMessage, side: Side) -> io::Res
     for listed in &list.tools {
         let tool = Tool::named(&listed.name).ok_or_else(no_list)?;
         for (name, schema) in [(INPUT, tool.input.schema(side)), (OUTPUT, tool.output.schema(Side::Output))] {
-            let (before, after) = split_behind(rest, name).ok_or_else(no_list)?;
+            let (before, after) = split_before(rest, name).ok_or_else(no_list)?;
             text.extend_from_slice(before);
             serde_json::to_writer(&mut text, &schema)?;
             rest = after.strip_prefix(BARE).ok_or_else(no_list)?;
@@ -50,7 +50,7 @@ pub(super) fn with_schemas(answer: &ServerJsonRpcMessage, side: Side) -> io::Res
 ///
 /// Few bytes begin an object. A search that asks the processor first what it can takes longer than all of the list where
 /// the processor is a virtual one.
-fn split_behind<'a>(text: &'a [u8], name: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+fn split_before<'a>(text: &'a [u8], name: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let objects = text.iter().enumerate().filter(|(_, byte)| **byte == b'{');
     objects.map(|(at, _)| text.split_at(at)).find(|(before, _)| before.ends_with(name))
 }
