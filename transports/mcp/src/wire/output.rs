@@ -61,14 +61,16 @@ impl Outbox {
     /// there to read it.
     pub(super) fn push(&self, mut line: Vec<u8>) {
         line.push(b'\n');
-        let mut gone = false;
+        let mut lost = false;
         self.level.send_if_modified(|level| {
-            gone = level.gone;
-            level.queued += line.len() as u64;
+            lost = level.gone;
+            if !lost {
+                level.queued += line.len() as u64;
+            }
             // Nobody waits for less room.
             false
         });
-        if gone {
+        if lost {
             return;
         }
         self.queue.send_modify(|queue| {
@@ -194,5 +196,21 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 impl<W> Drop for Writer<W> {
     fn drop(&mut self) {
         self.outbox.level.send_modify(|level| level.gone = true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_after_the_writer_has_ended_is_not_counted_as_queued() {
+        let outbox = Outbox::new();
+        let writer = Writer::new(tokio::io::sink(), outbox.clone());
+        outbox.push(b"{}".to_vec());
+        drop(writer);
+        outbox.push(b"lost".to_vec());
+        let level = Level { queued: 3, gone: true, ..Level::default() };
+        assert_eq!((outbox.level(), outbox.take()), (level, b"{}\n".to_vec()));
     }
 }
